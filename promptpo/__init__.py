@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from promptpo.version import __version__
 
 if TYPE_CHECKING:
-    from promptpo.api import check, compare, evaluate, optimize
+    from promptpo.api import check, compare, evaluate, finish, optimize
     from promptpo.checks import CheckReport
     from promptpo.comparison import Comparison
     from promptpo.config import RunConfig
@@ -28,6 +28,7 @@ _HOMES = {
     "check": "promptpo.api",
     "compare": "promptpo.api",
     "evaluate": "promptpo.api",
+    "finish": "promptpo.api",
     "optimize": "promptpo.api",
     "CheckReport": "promptpo.checks",
     "Comparison": "promptpo.comparison",
@@ -64,6 +65,7 @@ __all__ = [
     "check",
     "compare",
     "evaluate",
+    "finish",
     "load_run",
     "load_spec",
     "optimize",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias, TypeVar, o
 from promptpo import config
 from promptpo.common.concurrency import run_to_end
 from promptpo.config import PlaySettings, RunConfig
-from promptpo.errors import UsageError
+from promptpo.errors import RunError, UsageError
 from promptpo.methods.promptpo import Options
 from promptpo.report import reporting
 from promptpo.run.settings import configure, resumed_config
@@ -23,7 +23,7 @@ from promptpo.spec import EnvSpec
 from promptpo.spec.loader import SpecLike, loaded_spec
 from promptpo.store.events import Listener, all_of
 from promptpo.store.folder import RunFolder
-from promptpo.store.run import Run
+from promptpo.store.run import Run, load_run
 from promptpo.store.summary import remember
 from promptpo.trackers import check_ready, tracking
 from promptpo.types import Candidate
@@ -124,15 +124,38 @@ def optimize(spec: SpecLike | None = None, **arguments: Any) -> Run:  # noqa: AN
         return execute(settings, listener=all_of(listeners), resume=folder)
 
 
+def finish(run: RunLike, **settings: Any) -> Run:  # noqa: ANN401
+    """Select and test now, of a run that has not ended; what ``promptpo finish`` does.
+
+    What is recorded counts, and nothing more is searched; of a run that has ended, a larger
+    ``test_episodes`` extends the held-out test. ``settings`` may change as on resuming. Raises
+    RunError where there is no such run, where another process carries it on, or no candidate of it
+    has been scored, and UsageError for a setting that cannot change.
+
+        promptpo.finish("runs/cartpole/20261120-143000", test_episodes=200).test.score
+    """
+    folder = folder_of(run)
+    return execute(resumed_config(folder, settings), resume=folder, searching=False)
+
+
 def execute(
-    settings: RunConfig, *, listener: Listener | None = None, resume: Path | None = None
+    settings: RunConfig,
+    *,
+    listener: Listener | None = None,
+    resume: Path | None = None,
+    searching: bool = True,
 ) -> Run:
     """Carry out a run, or continue the one in the folder ``resume``; its trackers are told of it.
 
-    In the end it has its ``report.html``. For the rest see ``promptpo.run.carry_out``.
+    In the end it has its ``report.html``. For the rest see ``promptpo.run.start.carry_out``.
     """
     check_ready(settings.trackers)
-    result = carry_out(settings, (tracking, reporting), listener=listener, resume=resume)
+    run = None if searching or resume is None else load_run(resume)
+    if run is not None and all(c.score.failed for c in run.candidates):
+        raise RunError(f"{resume}: no candidate of it has been scored; `promptpo --resume` goes on")
+    result = carry_out(
+        settings, (tracking, reporting), listener=listener, resume=resume, searching=searching
+    )
     remember(result.folder)
     return result
 

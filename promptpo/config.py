@@ -195,7 +195,10 @@ class PlaySettings:
         False, "tell models no more of the task than its published prompt does"
     )
     test_episodes: int = option(
-        50, "held-out episodes behind the reported score; 0: report none", within=(0, 100_000)
+        50,
+        "held-out episodes behind the reported score; 0: report none",
+        within=(0, 100_000),
+        resumable=True,
     )
     seed: int = option(0, "seed of all episode streams", within=(0, 2**63 - 1))
     policy_seed: int | None = option(
@@ -326,6 +329,13 @@ class RunConfig(PlaySettings):
         "episodes that choose among the round winners; 'auto': 20, and more until they can tell;"
         " 0: trust their search scores",
         within=(0, 100_000),
+        resumable=True,
+    )
+    smallest_difference: float | None = option(
+        None,
+        "finalists whose returns differ by less than this share of the range from random to expert"
+        " are tied, and the shortest is chosen; 0: none (default: what the spec says, or 0.01)",
+        within=(0, 1),
     )
     tune: bool = _tuning(False, "let an optimizer (CMA-ES) find the numbers of policies")
     tune_steps: int = _tuning(
@@ -342,6 +352,11 @@ class RunConfig(PlaySettings):
         "either",
         "'declared': numbers that a policy declares by tunable(value, low, high); 'auto': all that"
         " can be found; 'either': what it declares, or all where it declares none",
+    )
+    last_word: Literal["open", "closed"] = _tuning(
+        "open",
+        "tuned values that the last comparisons cannot tell from the written ones: 'open': the"
+        " better estimate counts; 'closed': the written ones stay, as in runs of promptpo 0.1.0",
     )
     prepare_time: float = _preparing(
         60.0,
@@ -406,30 +421,28 @@ class RunConfig(PlaySettings):
         return dataclasses.asdict(self)
 
     @property
-    def concurrency(self) -> int:
-        """Model calls in flight at once."""
-        return self.max_concurrency or self.candidates
-
-    @property
     def trackers(self) -> tuple[str, ...]:
         """The names in ``track``, each once."""
         return tuple(dict.fromkeys(listed(self.track)))
 
     def for_spec(self, spec: EnvSpec) -> Self:
-        """Return the settings with what the spec says of a policy's lifetime where they do not.
+        """Return the settings with what the spec says where they leave it open.
 
         Raises UsageError where they give the length of a life, but no policy lives so long.
         """
+        settings = self
+        if self.smallest_difference is None:
+            settings = replace(settings, smallest_difference=spec.smallest_difference)
         lifetime = self.policy_lifetime or spec.policy_lifetime
         if lifetime == "evaluation":
-            episodes = self.evaluation_episodes or spec.evaluation_episodes
-            return replace(self, policy_lifetime=lifetime, evaluation_episodes=episodes)
+            lived = self.evaluation_episodes or spec.evaluation_episodes
+            return replace(settings, policy_lifetime=lifetime, evaluation_episodes=lived)
         if self.evaluation_episodes is not None and self.policy_lifetime is None:
             raise UsageError(
                 "evaluation_episodes is for policies that live through several episodes; add"
                 " --set policy_lifetime=evaluation"
             )
-        return self
+        return settings
 
     @property
     def life(self) -> int:
@@ -461,31 +474,6 @@ class RunConfig(PlaySettings):
         number = self.selection_episodes
         fewest, most = (number, number) if isinstance(number, int) else (20, 60)
         return self.whole(fewest), self.whole(most)
-
-
-#: Named sets of values; what is given explicitly wins over them.
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "paper": {
-        "rounds": 10,
-        "candidates": 10,
-        "episodes": 5,
-        "max_repairs": 10,
-        "selection_episodes": 20,
-        "published_prompt": True,
-        "facts": False,
-        "patience": 0,
-        "early_stop": False,
-        "history": "published",
-        "history_tokens": 24_000,
-        "probe": 0,
-        "challenge": False,
-        "second_line": False,
-        "revise_feedback": False,
-        "trace": False,
-        "prepare_time": 0,
-    },
-    "quick": {"rounds": 2, "candidates": 2, "episodes": 3, "test_episodes": 10},
-}
 
 
 def flat(config: Mapping[str, Any]) -> dict[str, Any]:

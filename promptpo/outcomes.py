@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import total_ordering
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Literal
@@ -338,6 +338,15 @@ class Rollout:
         if successes[0] is not None:
             rate = sum(map(bool, successes)) / len(successes)
         return Score(sum(returns) / len(returns), rate, worst_tenth=self.worst_tenth)
+
+    def of(self, seeds: Sequence[int]) -> Rollout:
+        """Return the episodes of these seeds among its own, in their order."""
+        if seeds == self.seeds:
+            return self
+        by_seed = {e.seed: e for e in self.episodes}
+        episodes = tuple(by_seed[seed] for seed in seeds if seed in by_seed)
+        steps = sum(e.length for e in episodes)
+        return replace(self, seeds=tuple(seeds), episodes=episodes, steps=steps)
 
     @classmethod
     def pooled(cls, parts: Sequence[Rollout]) -> Rollout:

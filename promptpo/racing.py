@@ -3,6 +3,11 @@
 Two policies that have met the same seeds are compared pair by pair, which takes the luck of the
 episodes out of it. Source: O. Maron and A. W. Moore, "The racing algorithm: model selection for
 lazy learners", Artificial Intelligence Review 11 (1997); here with Student's t of the differences.
+
+A difference too small to matter makes a tie, where the interval of the mean difference lies within
+it. Source: D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power
+approach for assessing the equivalence of average bioavailability", Journal of Pharmacokinetics and
+Biopharmaceutics 15 (1987); here with the 95% interval, each side at 2.5%.
 """
 
 from __future__ import annotations
@@ -13,13 +18,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from promptpo.common.lives import in_lives
-from promptpo.stats import Interval, tail_differences, worst_tenth
+from promptpo.stats import Interval, tail_error, worst_tenth
 from promptpo.types import Candidate, Rollout
 
 T = TypeVar("T", bound=Hashable)
 
-#: Two-sided level of "better" and "worse"; resamples of a bootstrap.
-LEVEL, _RESAMPLES = 0.95, 1000
+#: Two-sided level of "better" and "worse".
+LEVEL = 0.95
 
 
 @dataclass(frozen=True)
@@ -27,12 +32,13 @@ class Difference:
     """The mean of paired differences, its standard error, and how many pairs there are.
 
     Where the worst tenth of the episodes ranks policies, ``mean`` is one's mean of these less the
-    other's, and ``error`` the standard deviation of its bootstrap over the pairs.
+    other's, and ``error`` is by ``promptpo.stats.tail_error``; else ``values`` are the differences.
     """
 
     mean: float
     error: float
     count: int
+    values: tuple[float, ...] = ()
 
     @property
     def sign(self) -> int:
@@ -51,18 +57,24 @@ class Difference:
             return 0
         return 1 if self.mean > 0 else -1
 
+    def within(self, margin: float) -> bool:
+        """Return whether the 95% interval lies between ``-margin`` and ``margin``."""
+        half = self.error * _quantile(self.count - 1, LEVEL) if self.error else 0.0
+        return abs(self.mean) + half <= margin
+
 
 @dataclass(frozen=True)
 class Paired:
     """One policy less another on the episodes that both have played.
 
     ``successes`` are differences of success (0 or 1); None where the task defines none.
-    ``solved``: both succeeded in every episode.
+    ``solved``: both succeeded in every episode. ``tail``: returns are those of the worst tenth.
     """
 
     returns: Difference
     successes: Difference | None = None
     solved: bool = False
+    tail: bool = False
 
     @property
     def sign(self) -> int:
@@ -71,15 +83,27 @@ class Paired:
 
     def sign_at(self, level: float) -> int:
         """The same at another two-sided level."""
+        return self.deciding.sign_at(level)
+
+    @property
+    def deciding(self) -> Difference:
+        """The differences of success; of returns where the task defines none, or all are equal."""
         if self.successes is not None and (self.successes.mean or self.successes.error):
-            return self.successes.sign_at(level)
-        return self.returns.sign_at(level)
+            return self.successes
+        return self.returns
 
     @property
     def same(self) -> bool:
         """True where every episode went alike for both, so that more of them tell nothing."""
-        alike = [d for d in (self.returns, self.successes) if d is not None]
-        return all(d.mean == 0 and d.error == 0 for d in alike)
+        return self.tied(0)
+
+    def tied(self, smallest: float) -> bool:
+        """Return whether both succeed in the same episodes, and returns are ``smallest`` apart.
+
+        At most, by the 95% interval of their mean difference.
+        """
+        alike = self.successes is None or self.successes.within(0)
+        return alike and self.returns.within(smallest)
 
 
 def paired(a: Rollout, b: Rollout) -> Paired | None:
@@ -93,13 +117,15 @@ def paired(a: Rollout, b: Rollout) -> Paired | None:
     if len(lives) < 2:
         return None
     returns = _difference([_mean([x.return_ - y.return_ for x, y in life]) for life in lives])
-    if a.objective == "cvar10":
+    tail = a.objective == "cvar10"
+    if tail:
         ours, theirs = ([_mean([p[i].return_ for p in life]) for life in lives] for i in (0, 1))
         returns = _tail_difference(ours, theirs)
     if pairs[0][0].success is None:
-        return Paired(returns)
+        return Paired(returns, tail=tail)
     hits = [_mean([bool(x.success) - bool(y.success) for x, y in life]) for life in lives]
-    return Paired(returns, _difference(hits), all(x.success and y.success for x, y in pairs))
+    solved = all(x.success and y.success for x, y in pairs)
+    return Paired(returns, _difference(hits), solved, tail)
 
 
 def met_before(candidate: Candidate, others: Iterable[Candidate]) -> Candidate | None:
@@ -119,13 +145,16 @@ def met_before(candidate: Candidate, others: Iterable[Candidate]) -> Candidate |
     return max(met, key=lambda c: c.score, default=None)
 
 
-def undecided(runs: Mapping[T, Rollout], *, by_success: bool = False) -> list[T]:
+def undecided(
+    runs: Mapping[T, Rollout], *, by_success: bool = False, smallest: float | None = None
+) -> list[T]:
     """Return the best of these on their common episodes, and those not beaten beyond noise.
 
     What does exactly as the best does is left out, and so is what succeeds whenever it does, and
     always: no more episodes are spent on which of them is the quicker. Only where a choice goes by
-    success alone (``by_success``) may even equal ones differ on episodes to come. Failed runs are
-    out of the race.
+    success alone (``by_success``) may even equal ones differ on episodes to come; there what is
+    tied with the best is left out, given the ``smallest`` difference of return that matters. Failed
+    runs are out of the race.
     """
     standing = {key: run for key, run in runs.items() if not run.score.failed}
     if not standing:
@@ -136,6 +165,8 @@ def undecided(runs: Mapping[T, Rollout], *, by_success: bool = False) -> list[T]
         difference = paired(standing[best], run)
         if difference is None:
             return False
+        if smallest is not None and difference.tied(smallest):
+            return True
         if by_success and difference.successes is not None:
             return difference.successes.sign > 0
         return difference.sign > 0 or difference.same or difference.solved
@@ -153,25 +184,21 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def ranked_error(run: Rollout) -> float:
-    """Return the standard error of the return that ranks, over lives; NaN for fewer than two.
-
-    That of the worst tenth is the standard deviation of its bootstrap.
-    """
+    """Return the standard error of the return that ranks, over lives; NaN for fewer than two."""
     returns = run.life_returns
     if run.objective == "mean" or len(returns) < 2:
         return standard_error(returns)
-    return float(tail_differences(returns, [0.0] * len(returns), _RESAMPLES).std())
+    return tail_error(returns)
 
 
 def _difference(values: Sequence[float]) -> Difference:
-    return Difference(_mean(values), standard_error(values), len(values))
+    return Difference(_mean(values), standard_error(values), len(values), tuple(values))
 
 
 def _tail_difference(ours: Sequence[float], theirs: Sequence[float]) -> Difference:
     """Return the difference of the worst tenths, with the error that resampled pairs show."""
-    drawn = tail_differences(ours, theirs, _RESAMPLES)
     mean = worst_tenth(ours) - worst_tenth(theirs)
-    return Difference(mean, float(drawn.std()), len(ours))
+    return Difference(mean, tail_error(ours, theirs), len(ours))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -11,8 +11,8 @@ from own_cartpole import own_cartpole
 from scripted import BAD, GOOD, replies, run
 
 import promptpo
-from promptpo.config import PRESETS
 from promptpo.errors import RunError, SpecError, UsageError
+from promptpo.presets import PRESETS
 from promptpo.run.settings import fields
 
 ROOT = Path(promptpo.__file__).parents[1]

@@ -76,13 +76,6 @@ def test_what_an_unreadable_line_recorded_is_done_again(folder, finished, kinds)
     assert result.usage == finished.usage
 
 
-def test_a_run_without_its_first_line_is_read_from_run_json(folder):
-    damage(folder, "run")
-    record = load_run(folder)
-    assert (record.spec, record.settings["rounds"], record.best_name) == ("cartpole", 2, "r02_c01")
-    assert "line 1 of events.jsonl cannot be read" in record.unread[0]
-
-
 def test_a_log_that_tells_nothing_and_no_run_json_is_an_error(folder):
     (folder / "events.jsonl").write_bytes(b"\0" * 100 + b"\n")
     (folder / "run.json").write_text("{}")
@@ -135,18 +128,6 @@ def test_damaged_episodes_are_named_in_one_line(tmp_path, kind):
     ) as e:
         read_episodes(file)
     assert "\n" not in str(e.value)
-
-
-@pytest.mark.slow
-def test_damaged_episodes_are_played_again_and_counted_once(folder, finished):
-    file = folder / "candidates" / "r02_c01" / "episodes.npz"
-    before = file.read_bytes()
-    file.write_bytes(before[:-50])
-    events = []
-    result = promptpo.optimize(resume=folder, on_event=events.append)
-    assert "episodes.npz: damaged" in data_of(events, "notice")[0]["text"]
-    assert len(RunFolder(folder).read_episodes("r02_c01")) == 2
-    assert result.usage == finished.usage
 
 
 def test_a_run_json_that_cannot_be_read_is_named_beside_what_the_log_tells(folder):

@@ -32,7 +32,7 @@ FLOORS = (
     {"config", "types"},
     {"outcomes"},
     {"common"},
-    {"errors", "stats", "version"},
+    {"errors", "presets", "stats", "version"},
 )
 FLOOR = {room: len(FLOORS) - number for number, rooms in enumerate(FLOORS) for room in rooms}
 

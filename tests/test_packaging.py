@@ -35,39 +35,32 @@ def with_extras(wanted: list[str]) -> list[Requirement]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("file", "wanted"),
-    [
-        ("requirements.txt", PROJECT["dependencies"]),
-        ("requirements-ray.txt", PROJECT["dependencies"] + EXTRAS["ray"]),
-        ("requirements-dev.txt", PROJECT["dependencies"] + EXTRAS["dev"]),
-        ("requirements-docs.txt", PROJECT["dependencies"] + EXTRAS["docs"]),
-    ],
-)
-def test_the_lock_satisfies_every_dependency(file: str, wanted: list[str]) -> None:
+LOCKS = {
+    "requirements.txt": PROJECT["dependencies"],
+    "requirements-ray.txt": PROJECT["dependencies"] + EXTRAS["ray"],
+    "requirements-dev.txt": PROJECT["dependencies"] + EXTRAS["dev"],
+    "requirements-docs.txt": PROJECT["dependencies"] + EXTRAS["docs"],
+}
+
+
+@pytest.mark.parametrize("file", LOCKS)
+def test_a_lock_satisfies_every_dependency_with_hashes_and_no_address(file: str) -> None:
     locked = pins(file)
-    for requirement in with_extras(wanted):
+    for requirement in with_extras(LOCKS[file]):
         versions = locked[canonicalize_name(requirement.name)]
         assert all(v in requirement.specifier for v in versions), requirement
-
-
-def test_all_is_every_extra_of_users() -> None:
-    # Locked together with the tests' tools: so no two extras can ask for what excludes each other.
-    (everything,) = map(Requirement, EXTRAS["all"])
-    assert everything.extras == EXTRAS.keys() - {"all", "dev", "docs"}
-    assert "promptpo[all]" in EXTRAS["dev"]
-
-
-def test_tests_run_on_what_users_run_on() -> None:
-    chain = [pins(f"requirements{name}.txt").items() for name in ("", "-ray", "-dev", "-docs")]
-    assert chain[0] <= chain[1] <= chain[2]
-
-
-@pytest.mark.parametrize("name", ["", "-ray", "-dev", "-docs"])
-def test_every_pin_has_hashes_and_no_address(name: str) -> None:
-    text = (ROOT / f"requirements{name}.txt").read_text(encoding="utf-8")
+    text = (ROOT / file).read_text(encoding="utf-8")
     entries = re.split(r"(?m)^(?=[A-Za-z0-9._-]+==)", text)[1:]
     assert len(entries) > 50
     assert all("--hash=sha256:" in entry for entry in entries)
     assert "://" not in text
     assert not re.search(r"(?m)^\s*--(?!hash)", text)
+
+
+def test_all_is_every_extra_of_users_and_tests_run_on_what_these_run_on() -> None:
+    # Locked together with the tests' tools: so no two extras can ask for what excludes each other.
+    (everything,) = map(Requirement, EXTRAS["all"])
+    assert everything.extras == EXTRAS.keys() - {"all", "dev", "docs"}
+    assert "promptpo[all]" in EXTRAS["dev"]
+    chain = [pins(file).items() for file in LOCKS]
+    assert chain[0] <= chain[1] <= chain[2]

@@ -18,7 +18,7 @@ import numpy as np
 
 from promptpo.checks.findings import Effort, Finding, judged
 from promptpo.checks.play import Played
-from promptpo.common.text import plural
+from promptpo.common.text import bound_words, plural, with_unit
 from promptpo.errors import SpecError
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.spec import Env, EnvSpec, Flat, Reference, Task, layout, spec_text
@@ -72,6 +72,14 @@ def check_ends(task: Task, played: Played) -> Iterator[Finding]:
     if not played.spec.defines_success:
         words = "not defined; candidates are ranked by return"
     yield Finding("success", "note", words)
+    for name, metric in played.spec.measured.items():
+        values: dict[str, list[float]] = {}
+        for episode in episodes:
+            values.setdefault(episode.mode, []).append((episode.metrics or {})[name])
+        means = [f"{m} {with_unit(sum(v) / len(v), metric.unit)}" for m, v in values.items()]
+        wanted = bound_words(metric.gauge) or f"{metric.better}er is better" * bool(metric.better)
+        words = "; ".join(filter(None, (", ".join(means), wanted)))
+        yield Finding(f"metric: {name}", "note", words)
 
 
 def _limits_of(env: Env) -> Iterator[int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 
 from promptpo.spec import EnvSpec, Flat, Task, layout
 from promptpo.spec.baselines import Controller, random_actions, spec_expert, zero_actions
@@ -39,6 +40,7 @@ class Episode(NamedTuple):
     length: int
     terminated: bool
     success: bool | None
+    metrics: Mapping[str, float] | UnsetType = UNSET
 
 
 @dataclass
@@ -128,8 +130,7 @@ def play_episode(task: Task, mode: str, seed: int, played: Played) -> None:
         action = int(action[0]) if discrete else action.reshape(space.shape)
         played.transitions.append(Transition(before, action, after, reward, dict(task.info)))
         before, length, met = after, length + 1, met or bool(success)
-    success, _ = task.outcome(met)
-    played.episodes.append(Episode(mode, seed, length, terminated, success))
+    played.episodes.append(Episode(mode, seed, length, terminated, *task.outcome(met)))
 
 
 def transition_table(spec: EnvSpec, step: Transition, hidden: Mapping[str, Any]) -> str:

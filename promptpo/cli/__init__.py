@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from promptpo.cli.parser import COMMANDS, is_option
 from promptpo.common import interrupts, terminal
 from promptpo.common.plaintext import clean_line, shortened
-from promptpo.common.terminal import flush, say
+from promptpo.common.terminal import STATUS, flush, say
 from promptpo.errors import EXIT_INTERRUPTED, known_error
 
 #: Characters of an error: a name or a value in it may be of any length.
@@ -60,10 +60,15 @@ def _complain(line: str) -> None:
 
 
 def _dispatch(argv: list[str]) -> int:
+    if "--json" not in argv:
+        STATUS.show("starting")
     name, argv = ("help", []) if argv in (["-h"], ["--help"]) else command_of(argv)
     parser = COMMANDS[name].parser()
+    if "--json" not in argv and name != "run":
+        STATUS.show(f"promptpo {name}")
     with contextlib.ExitStack() as stack:
         stack.callback(flush)
+        stack.callback(STATUS.end)
         try:
             arguments = parser.parse_args(argv)
         except SystemExit as stop:  # --help and --version have printed and are done

@@ -62,13 +62,13 @@ def main(arguments: argparse.Namespace) -> int:
     from promptpo.matrix.bench import open_bench
     from promptpo.matrix.suite import load_suite
 
-    given = vars(arguments)
+    values = vars(arguments)
     bench = open_bench(
         load_suite(arguments.suite),
         arguments.out,
-        model=given.get("model"),
+        model=values.get("model"),
         only=arguments.only,
-        machine={name: given[name] for name in _MACHINE if name in given},
+        machine={name: values[name] for name in _MACHINE if name in values},
         asks=not (arguments.dry_run or arguments.compare),
     )
     stream = cast("TextIO", Steady(output()))

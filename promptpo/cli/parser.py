@@ -16,8 +16,9 @@ from typing import Any, NoReturn
 from promptpo import config
 from promptpo.common.plaintext import unknown_name
 from promptpo.common.terminal import columns, say
-from promptpo.config import PRESETS, RunConfig, Setting
+from promptpo.config import RunConfig, Setting
 from promptpo.errors import UsageError
+from promptpo.presets import PRESETS
 from promptpo.version import __version__
 
 
@@ -35,8 +36,8 @@ class Command:
     def parser(self) -> Parser:
         """Return its argument parser."""
         name = "parser" if self.function == "main" else f"{self.function}_parser"
-        made: Parser = getattr(self._imported(), name)()
-        return made
+        parser: Parser = getattr(self._imported(), name)()
+        return parser
 
     def main(self, arguments: argparse.Namespace) -> int:
         """Carry it out; returns the exit code."""
@@ -49,6 +50,7 @@ class Command:
 
 COMMANDS = {
     "run": Command("run", "search for a policy (what happens where no command is named)"),
+    "finish": Command("run", "select and test now, of a run that has not ended", "finish"),
     "prompt": Command("specs", "print exactly what a model would be sent", "prompt"),
     "check": Command("specs", "hold specs against their live environments", "check"),
     "eval": Command("policies", "score a policy file, or the best policy of a run", "evaluate"),
@@ -89,9 +91,9 @@ def commands_help() -> str:
     return f"commands (each: promptpo help COMMAND):\n{lines}"
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, choices: Iterable[str]) -> str:
     """Return ``did you mean '--rounds'?``, or what there is to choose from."""
-    names = list(known)
+    names = list(choices)
     near = difflib.get_close_matches(word, names, 1, 0.6)
     return f"did you mean '{near[0]}'?" if near else f"choose from {', '.join(names)}"
 
@@ -207,7 +209,7 @@ def add_settings(
     else:
         text = f"one of {', '.join(rare)}: `promptpo help settings` says what they are"
     parser.add_argument(
-        "--set", action=_Set, known=None if methods else taken, metavar="NAME=VALUE", help=text
+        "--set", action=_Set, settings=None if methods else taken, metavar="NAME=VALUE", help=text
     )
 
 
@@ -267,28 +269,28 @@ class _Listing(argparse.Action):
 
 
 class _Set(argparse.Action):
-    """``--set NAME=VALUE``, where NAME is one of ``known``, or if that is None any setting."""
+    """``--set NAME=VALUE``, where NAME is one of ``settings``, or if that is None any setting."""
 
     def __init__(
-        self, option_strings: Sequence[str], dest: str, known: Mapping[str, Setting] | None,
+        self, option_strings: Sequence[str], dest: str, settings: Mapping[str, Setting] | None,
         metavar: str, help: str,
     ) -> None:  # fmt: skip
         super().__init__(option_strings, argparse.SUPPRESS, metavar=metavar, help=help)
-        self.known = known
+        self.settings = settings
 
     def __call__(self, _: object, namespace: argparse.Namespace, value: Any, *__: object) -> None:  # noqa: ANN401
         """Read the value, and have it beside the options. Raises UsageError."""
         key, equals, text = value.partition("=")
         name = key.strip().replace("-", "_")
-        known = config.fields(RunConfig) if self.known is None else self.known
+        settings = config.fields(RunConfig) if self.settings is None else self.settings
         if not equals:
             raise UsageError(f"--set {value}: write it as NAME=VALUE, as in --set act_timeout=2")
-        if name in known:
-            setattr(namespace, name, known[name].read(text))
-        elif self.known is None and name not in ("methods", "options"):
+        if name in settings:
+            setattr(namespace, name, settings[name].read(text))
+        elif self.settings is None and name not in ("methods", "options"):
             setattr(namespace, name, config.literal(text))  # of a method: checked once it is known
         else:
-            raise UsageError(unknown_name("setting", key, known))
+            raise UsageError(unknown_name("setting", key, settings))
 
 
 def add_out(to: argparse._ActionsContainer) -> None:

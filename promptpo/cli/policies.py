@@ -18,7 +18,7 @@ from promptpo import config
 from promptpo.cli import run as run_command
 from promptpo.cli import runs
 from promptpo.cli.parser import Parser, add_out, add_settings, number
-from promptpo.cli.specs import add_specs, given_spec
+from promptpo.cli.specs import add_specs, take_spec
 from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import shown
@@ -46,14 +46,16 @@ score was not the body that it was written for.
 
 _TUNE_NOTE = """\
 Its constants (--list prints them) are chosen by CMA-ES on episodes of their own.
-What is found is kept only if it is better beyond noise than what is written, and stands in the
-policy as plain numbers, the old ones in comments. This is a run like any other: it has a report,
-and after an interruption promptpo --resume latest goes on. A policy's file needs SPEC."""
+What is found plays on if it is better beyond noise than what is written, or open and ahead of it,
+and stands in the policy as plain numbers, the old ones in comments. This is a run like any other:
+it has a report, and after an interruption promptpo --resume latest goes on. A policy's file needs
+SPEC."""
 
 _TUNE_SETTINGS = (
-    "tune_steps", "constants", "seed", "policy_seed", "selection_episodes", "test_episodes",
-    "max_env_steps", "max_time", "executor", "ray_address", "workers", "sandbox", "act_timeout",
-    "episode_timeout", "env_timeout", "policy_lifetime", "evaluation_episodes", "out", "track",
+    "tune_steps", "constants", "last_word", "seed", "policy_seed", "selection_episodes",
+    "test_episodes", "max_env_steps", "max_time", "executor", "ray_address", "workers", "sandbox",
+    "act_timeout", "episode_timeout", "env_timeout", "policy_lifetime", "evaluation_episodes",
+    "out", "track",
 )  # fmt: skip
 
 #: Names the folder of Minari's datasets.
@@ -100,14 +102,14 @@ def evaluate(arguments: argparse.Namespace) -> int:
     from promptpo.evaluation import PolicyComparison, find_player, score, settings_for, transfer
     from promptpo.ui.tables import console_of
 
-    given = vars(arguments)
-    words: list[str] = given.pop("policies")
-    as_json, keep, out = given.pop("json"), given.pop("keep"), given.pop("out")
-    on: str | None = given.pop("on")
-    if "spec" not in given and len(words) > 1 and _is_task(words[-1]):
-        given["specs"] = words.pop()
-    if ref := given_spec(arguments):
-        given["spec"] = ref
+    values = vars(arguments)
+    words: list[str] = values.pop("policies")
+    as_json, keep, out = values.pop("json"), values.pop("keep"), values.pop("out")
+    on: str | None = values.pop("on")
+    if "spec" not in values and len(words) > 1 and _is_task(words[-1]):
+        values["specs"] = words.pop()
+    if ref := take_spec(arguments):
+        values["spec"] = ref
     if on is not None and (keep or len(words) > 1):
         raise UsageError("--on: takes one policy, and keeps nothing; leave out the rest")
     find_run = partial(runs.find, out=out)
@@ -115,10 +117,10 @@ def evaluate(arguments: argparse.Namespace) -> int:
     if keep and not any(player.run for player in players):
         raise UsageError("--keep: none of these is the best policy of a run; leave it out")
     if on is not None:
-        transferred = run_to_end(transfer(players[0], on, given, _note))
+        transferred = run_to_end(transfer(players[0], on, values, _note))
         say(_json(transferred) if as_json else transferred)
         return 1 if transferred.error else 0
-    settings = settings_for(players, given, _note)
+    settings = settings_for(players, values, _note)
     evaluations = run_to_end(score(players, settings))
     comparison = PolicyComparison(tuple(evaluations))
     if as_json:
@@ -172,17 +174,17 @@ def tune(arguments: argparse.Namespace) -> int:
     from promptpo.policies.constants import listed
     from promptpo.run.settings import build, configure, played_again
 
-    given: dict[str, Any] = vars(arguments)
-    word, to, as_json = given.pop("policy"), given.pop("to"), given.pop("json")
-    only_list = given.pop("list")
-    if spec := given_spec(arguments):
-        given["spec"] = spec
+    values: dict[str, Any] = vars(arguments)
+    word, to, as_json = values.pop("policy"), values.pop("to"), values.pop("json")
+    only_list = values.pop("list")
+    if spec := take_spec(arguments):
+        values["spec"] = spec
     if to is not None and to.is_dir():
         raise UsageError(f"--to {to}: is a folder; name a file")
-    player = find_player(word, partial(runs.find, out=Path(given.get("out", RunConfig.out))))
+    player = find_player(word, partial(runs.find, out=Path(values.get("out", RunConfig.out))))
     if player.file is None:
         raise UsageError(f"{player.label} is no policy; name a run, or a policy's file")
-    which = build(given).constants
+    which = build(values).constants
     constants = listed(player.file.source, which, player.label)
     if only_list:
         _print_constants(constants, as_json=as_json)
@@ -192,8 +194,8 @@ def tune(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{player.label}: no constants to tune: no number is assigned{hint}")
     learned = player.file.learned if player.file.prepared else None
     beside = _beside(to, learned) if to is not None and learned is not None else None
-    settings = {**played_again(player.settings), **given}
-    if "test_episodes" not in given:
+    settings = {**played_again(player.settings), **values}
+    if "test_episodes" not in values:
         settings.pop("test_episodes", None)
     if not settings.get("spec"):
         raise UsageError(f"{player.label}: of which task? name it: promptpo tune FILE SPEC")
@@ -274,18 +276,18 @@ def video(arguments: argparse.Namespace) -> int:
     from promptpo.video import Options, parse_episodes, render_policy, render_run
     from promptpo.video.progress import bars
 
-    given: dict[str, Any] = vars(arguments)
-    if spec := given_spec(arguments):
-        given["spec"] = spec
-    name, to, out = given.pop("policy"), given.pop("to"), given.pop("out")
-    size: str | None = given.pop("size")
+    values: dict[str, Any] = vars(arguments)
+    if spec := take_spec(arguments):
+        values["spec"] = spec
+    name, to, out = values.pop("policy"), values.pop("to"), values.pop("out")
+    size: str | None = values.pop("size")
     pixels = re.fullmatch(r"([0-9]{1,5})[xX]([0-9]{1,5})", size or "")
     options = Options(
-        episodes=parse_episodes(given.pop("episodes")),
-        formats=tuple(dict.fromkeys(given.pop("format").split(","))),
-        quality=given.pop("quality"),
+        episodes=parse_episodes(values.pop("episodes")),
+        formats=tuple(dict.fromkeys(values.pop("format").split(","))),
+        quality=values.pop("quality"),
         size=(int(pixels[1]), int(pixels[2])) if pixels else None,
-        fps=given.pop("fps"),
+        fps=values.pop("fps"),
     )
     if size is not None and not pixels:
         raise UsageError(f"--size: write it as WIDTHxHEIGHT, such as 640x480, not {shown(size)}")
@@ -293,10 +295,10 @@ def video(arguments: argparse.Namespace) -> int:
     problems: list[str] = []
     with bars() as watcher:
         if path.is_file():
-            render_policy(path, options, to=to, settings=given, watcher=watcher)
+            render_policy(path, options, to=to, settings=values, watcher=watcher)
         else:
             folder = runs.find(name, out)
-            films = render_run(folder, options, to=to, settings=given, watcher=watcher)
+            films = render_run(folder, options, to=to, settings=values, watcher=watcher)
             problems = send(RunFolder.open(folder), films)
     for problem in problems:
         say(problem, file=sys.stderr)

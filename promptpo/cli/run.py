@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from promptpo import config
 from promptpo.cli import runs
-from promptpo.cli.parser import USAGE, Parser, add_preset, add_settings, commands_help
-from promptpo.cli.specs import add_specs, given_specs
+from promptpo.cli.parser import USAGE, Parser, add_out, add_preset, add_settings, commands_help
+from promptpo.cli.specs import add_specs, take_specs
 from promptpo.common import text
-from promptpo.common.terminal import output, print_rows, say
+from promptpo.common.terminal import STATUS, output, print_rows, say
 from promptpo.common.text import side_by_side
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
@@ -32,7 +32,6 @@ EXAMPLES = """\
 examples:
   promptpo cartpole                              replay a recording: no key
   promptpo task.py --model openai/gpt-5          5 rounds of 4 candidates
-  promptpo task.py --preset paper --max-cost 2   10 rounds of 10, $2 at most
   promptpo cartpole nim --seeds 0..4             ten runs side by side
   promptpo --resume latest                       continue the last run"""
 
@@ -68,6 +67,31 @@ def parser() -> Parser:
     return p.finish()
 
 
+def finish_parser() -> Parser:
+    """Return the parser of ``finish``."""
+    p = Parser("finish")
+    p.description = (
+        "Select and test now, of a run that was interrupted or killed: what is recorded counts, and"
+        " nothing more is searched. Of a run that has ended, a larger --test-episodes extends the"
+        " held-out test; episodes that were played are not played again."
+    )
+    p.add_argument("run", metavar="RUN", help=runs.NAMES)
+    names = ("selection_episodes", "test_episodes", "executor", "ray_address", "workers", "sandbox")
+    add_settings(p, (*names, "env_timeout"))
+    add_out(p)
+    return p.finish()
+
+
+def finish(arguments: argparse.Namespace) -> int:
+    """Carry out ``finish``."""
+    from promptpo.run.settings import resumed_config
+
+    given = vars(arguments)
+    folder = runs.find(given.pop("run"), given.pop("out"))
+    settings = resumed_config(folder, given)
+    return exit_code(execute(settings, folder, as_json=False, searching=False))
+
+
 def _read_seeds(text: str) -> tuple[int, ...]:
     from promptpo.matrix.plan import read_seeds  # here, as the help needs none of it
 
@@ -78,23 +102,25 @@ def main(arguments: argparse.Namespace) -> int:
     """Carry out the command."""
     from promptpo.run.settings import configure, load_toml
 
-    given = vars(arguments)
-    specs = given_specs(arguments)
-    resume, dry_run = given.pop("resume"), given.pop("dry_run")
-    seeds, as_json, toml = given.pop("seeds"), given.pop("json"), given.pop("config")
-    if given.pop("attached"):
+    values = vars(arguments)
+    specs = take_specs(arguments)
+    resume, dry_run = values.pop("resume"), values.pop("dry_run")
+    seeds, as_json, toml = values.pop("seeds"), values.pop("json"), values.pop("config")
+    if values.pop("attached"):
         _attach()
-    if seeds and "seed" in given:
+    if seeds and "seed" in values:
         raise UsageError("--seed and --seeds; leave one of them out")
-    layers = [load_toml(toml), given] if toml else [given]
+    layers = [load_toml(toml), values] if toml else [values]
+    if not as_json:
+        STATUS.show("loading the spec", lines=not dry_run)
     if len(specs) > 1 or len(seeds) > 1:
         if resume is not None or as_json:
             option = "--json" if resume is None else "--resume"
             raise UsageError(f"{option} is not for several runs; leave it, or --seeds, out")
         planned = _planned(specs or [_spec_of(layers)], seeds, layers, needs_model=not dry_run)
         return _print_forecast(list(planned.values())) if dry_run else _sweep(planned, layers)
-    given |= {"spec": specs[0]} if specs else {}
-    given |= {"seed": seeds[0]} if seeds else {}
+    values |= {"spec": specs[0]} if specs else {}
+    values |= {"seed": seeds[0]} if seeds else {}
     folder = None
     if resume is None:
         _spec_of(layers)
@@ -143,7 +169,9 @@ def _attach() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Run:
+def execute(
+    settings: RunConfig, folder: Path | None, *, as_json: bool, searching: bool = True
+) -> Run:
     """Carry out a run, and show its progress."""
     from promptpo import api
     from promptpo.common.terminal import Steady
@@ -153,9 +181,9 @@ def execute(settings: RunConfig, folder: Path | None, *, as_json: bool) -> Run:
 
     stream = Steady(output())
     out = cast("TextIO", stream)
-    shown: View = JsonView(out) if as_json else open_view(out)
-    with shown as view:
-        result = api.execute(settings, listener=view, resume=folder)
+    opened: View = JsonView(out) if as_json else open_view(out)
+    with opened as view:
+        result = api.execute(settings, listener=view, resume=folder, searching=searching)
     if stream.problem is not None and not isinstance(stream.problem, BrokenPipeError):
         note = f"standard output cannot be written ({stream.problem}); the run went on without"
         with contextlib.suppress(OSError):
@@ -172,13 +200,13 @@ def _resumed(name: str, layers: Layers) -> tuple[RunConfig, Path]:
     """Return the settings of the run to continue, changed where they may be, and its folder."""
     from promptpo.run.settings import merge, resumed_config
 
-    given = merge(*layers)
-    out = Path(given.pop("out", RunConfig.out))
-    spec = given.pop("spec", None)
+    values = merge(*layers)
+    out = Path(values.pop("out", RunConfig.out))
+    spec = values.pop("spec", None)
     folder = runs.find(name, out, spec)
     if spec is not None and runs.folder_name(spec, out) != folder.parent.name:
         raise UsageError(f"{folder}: not a run of {spec}; leave --spec out to resume it")
-    return resumed_config(folder, given), folder
+    return resumed_config(folder, values), folder
 
 
 def _sweep_of(name: str, layers: Layers) -> PlanFolder | None:
@@ -186,10 +214,10 @@ def _sweep_of(name: str, layers: Layers) -> PlanFolder | None:
     from promptpo.matrix.plan import PlanFolder
     from promptpo.run.settings import merge
 
-    given = merge(*layers)
-    out = Path(given.get("out", RunConfig.out))
+    values = merge(*layers)
+    out = Path(values.get("out", RunConfig.out))
     if name == "latest":
-        return PlanFolder.around(runs.find(name, out, given.get("spec")))
+        return PlanFolder.around(runs.find(name, out, values.get("spec")))
     return PlanFolder.find(name, out)
 
 
@@ -224,15 +252,16 @@ def _sweep(planned: Mapping[PlannedRun, RunConfig], layers: Layers) -> int:
     from promptpo.run.settings import merge
     from promptpo.trackers import check_ready
 
+    STATUS.show("checking the model")
     for settings in planned.values():
         if find_method(settings.method).needs_model:
             check_configured(settings.model or "", settings.api_base)
             check_priced(settings.model or "", settings.max_cost)
         check_ready(settings.trackers)
-    given = merge(*layers)
-    out = Path(given.pop("out", RunConfig.out))
-    given["model"] = given.get("model") or os.environ.get("PROMPTPO_MODEL", "").strip() or None
-    shared = {k: v for k, v in given.items() if k not in ("spec", "seed") and v is not None}
+    values = merge(*layers)
+    out = Path(values.pop("out", RunConfig.out))
+    values["model"] = values.get("model") or os.environ.get("PROMPTPO_MODEL", "").strip() or None
+    shared = {k: v for k, v in values.items() if k not in ("spec", "seed") and v is not None}
     plan = Plan.of(planned, shared)
     return _run_sweep(PlanFolder.create(out, plan), plan, {})
 
@@ -248,9 +277,9 @@ def _resume_sweep(folder: PlanFolder, layers: Layers) -> int:
     if (folder.path / SUITE_FILE).is_file():
         words = "its runs are those of a benchmark: `promptpo bench` with the suite's file goes on"
         raise UsageError(f"{folder.path}: {words}")
-    plan, given = folder.read(), merge(*layers)
-    given.pop("out", None)
-    changed = changes(plan.settings, given, "sweep")
+    plan, values = folder.read(), merge(*layers)
+    values.pop("out", None)
+    changed = changes(plan.settings, values, "sweep")
     return _run_sweep(folder, replace(plan, settings={**plan.settings, **changed}), changed)
 
 
@@ -315,7 +344,7 @@ def _print_forecast(planned: Sequence[RunConfig]) -> int:
     for settings in planned:  # the seed makes no difference
         forecasts.setdefault((settings.spec, settings.model), forecast(settings))
     expected = [forecasts[settings.spec, settings.model] for settings in planned]
-    known = all(each.search is not None for each in expected)
+    is_forecast = all(each.search is not None for each in expected)
     searches = [each.search or Demand() for each in expected]
     first, count = planned[0], len(planned)
 
@@ -333,7 +362,7 @@ def _print_forecast(planned: Sequence[RunConfig]) -> int:
         ("env steps", f"{total('steps', expected):,} at most, if no episode ends early"),
         ("  search", f"{total('search_steps'):,}"),
     ]
-    if not known:
+    if not is_forecast:
         search = [("search", "not known: the method does not forecast what it asks for")]
     limits = limits_of(first.as_dict()) if count > 1 else ""
     print_rows([

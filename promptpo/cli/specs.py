@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def add_specs(to: Parser, words: str = "", *, several: bool = False) -> None:
-    """Add SPEC as an argument beside the option ``--spec``; ``given_specs`` takes both out."""
+    """Add SPEC as an argument beside the option ``--spec``; ``take_specs`` takes both out."""
     text = f"{words or config.fields(RunConfig)['spec'].help}; also as --spec SPEC"
     to.add_argument("specs", nargs="*" if several else "?", metavar="SPEC", help=text)
 
 
-def given_specs(arguments: argparse.Namespace) -> list[str]:
+def take_specs(arguments: argparse.Namespace) -> list[str]:
     """Take the specs out of the arguments. Raises UsageError where both ways name one."""
     words: list[str] | str | None = vars(arguments).pop("specs")
     named = [words] if isinstance(words, str) else words or []
@@ -43,9 +43,9 @@ def given_specs(arguments: argparse.Namespace) -> list[str]:
     return [option]
 
 
-def given_spec(arguments: argparse.Namespace) -> str:
+def take_spec(arguments: argparse.Namespace) -> str:
     """Take out the spec of a command that takes one; empty where none is given."""
-    return "".join(given_specs(arguments))
+    return "".join(take_specs(arguments))
 
 
 def is_spec(word: str) -> bool:
@@ -60,10 +60,10 @@ def neither(word: str) -> UsageError:
     """Return the complaint of a word that is no command and no spec, with the nearest of both."""
     from promptpo.spec import known_specs
 
-    known = {**dict.fromkeys(known_specs(), "the spec "), **dict.fromkeys(COMMANDS, "")}
+    names = {**dict.fromkeys(known_specs(), "the spec "), **dict.fromkeys(COMMANDS, "")}
     hint = "`promptpo help` shows the commands, `promptpo list` the specs"
-    if near := difflib.get_close_matches(word, known, 1, 0.6):
-        hint = f"did you mean {known[near[0]]}'{near[0]}'?"
+    if near := difflib.get_close_matches(word, names, 1, 0.6):
+        hint = f"did you mean {names[near[0]]}'{near[0]}'?"
     return UsageError(f"'{word}' is no command and no spec; {hint}")
 
 
@@ -166,7 +166,7 @@ def check(arguments: argparse.Namespace) -> int:
     from promptpo.spec import load_spec, shipped_specs
     from promptpo.spec.catalog import expanded
 
-    named = given_specs(arguments)
+    named = take_specs(arguments)
     if bool(named) == arguments.all:
         raise UsageError("name the specs to check, or give --all")
     limit = vars(arguments).get("env_timeout", RunConfig.env_timeout)
@@ -218,7 +218,7 @@ def prompt(arguments: argparse.Namespace) -> int:
     part: str | None = vars(arguments).pop("part")
     if "spec" in arguments and part is None:  # then the only word is the part
         part, arguments.specs = arguments.specs, None
-    if not (ref := given_spec(arguments)):
+    if not (ref := take_spec(arguments)):
         raise UsageError("name the spec whose prompts are to be shown: promptpo prompt SPEC")
     settings = build({**vars(arguments), "spec": ref})
     if settings.tune:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from promptpo.cli.parser import Parser, add_out, nearest, number
 from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import listed
-from promptpo.common.terminal import named, output, print_table, say
+from promptpo.common.terminal import STATUS, named, output, print_table, say
 from promptpo.common.text import side_by_side
 from promptpo.errors import PromptPOError, UsageError
 
@@ -265,11 +266,17 @@ def report_parser() -> Parser:
 def report(arguments: argparse.Namespace) -> int:
     """Write one self-contained page on one or several runs."""
     from promptpo.report import write_report
+    from promptpo.store.summary import summary_of
 
     folders = runs.find_all(arguments.runs or ["latest"], arguments.out)
     to = arguments.to or (Path("report.html") if len(folders) > 1 else None)
     file = write_report(folders, to, inline_videos=arguments.inline_videos)
     say(text.near_path(file))
+    for folder in folders:
+        if summary_of(folder).status == "killed":
+            here = text.near_path(folder)
+            words = f"{here}: stopped without an end; {text.program()} --resume {here} continues it"
+            say(f"promptpo: {words}", sys.stderr)
     if arguments.open:
         import webbrowser
 
@@ -305,5 +312,6 @@ def view(arguments: argparse.Namespace) -> int:
             import webbrowser
 
             webbrowser.open(server.url)
+        STATUS.end()
         server.serve_forever()
     return 0

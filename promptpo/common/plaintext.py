@@ -66,9 +66,9 @@ def fenced(text: str, language: str = "") -> str:
 _NAMED = 40
 
 
-def unknown_name(what: str, name: object, known: Iterable[str]) -> str:
+def unknown_name(what: str, name: object, choices: Iterable[str]) -> str:
     """Return a complaint of a name that does not exist, with the nearest one that does."""
-    names = list(known)
+    names = list(choices)
     word = name.replace("-", "_") if isinstance(name, str) else ""
     near = difflib.get_close_matches(word, names, 1, 0.5)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

@@ -38,14 +38,14 @@ class Unreadable(SyntaxError):
 
 
 @contextmanager
-def reading(*known: type[Exception]) -> Iterator[None]:
+def reading(*kinds: type[Exception]) -> Iterator[None]:
     """Raise ``Unreadable`` for whatever a program's text causes but SyntaxError and these."""
     try:
         yield
     except (RecursionError, MemoryError):
         raise _unreadable("it nests expressions or blocks too deeply") from None
     except Exception as e:  # whatever it is: the text has caused it
-        if isinstance(e, (SyntaxError, *known)):
+        if isinstance(e, (SyntaxError, *kinds)):
             raise
         raise _unreadable(f"it cannot be read ({clean_line(str(e))[:100]})") from None
 
@@ -90,6 +90,27 @@ def tree_of(source: str) -> ast.Module | None:
 def docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> str:
     """Return the docstring of a module, class or function, without control characters."""
     return inspect.cleandoc(clean((ast.get_docstring(node, clean=False) or "")[:_DOCSTRING]))
+
+
+def code_lines(source: str) -> int:
+    """Return how many lines a program takes without comments, docstrings and blank lines.
+
+    They are counted as ``ast.unparse`` writes them, so that neither long nor broken lines count.
+    A text that is no Python has as many as stand in it.
+    """
+    tree = tree_of(source)
+    if tree is None:
+        return len(source.splitlines())
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [s for s in body if not _is_text(s)]  # type: ignore[attr-defined]
+    return sum(bool(line.strip()) for line in ast.unparse(tree).splitlines())
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def short(name: str) -> str:

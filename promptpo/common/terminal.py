@@ -9,13 +9,16 @@ import contextlib
 import os
 import sys
 import textwrap
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TextIO, cast
 
 from promptpo.common.plaintext import clean, clean_line
+from promptpo.common.text import duration
 
 #: Characters that the last column of a table has, or it stands below the others.
-_LEAST = 30
+_LEAST = 40
 
 #: Exit code where the reader of the output has gone (128 + SIGPIPE), as other tools have it.
 EXIT_PIPE = 141
@@ -129,13 +132,92 @@ class Steady:
                 silence(self._stream)
 
 
+def is_drawn_on(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal on which lines can be drawn anew."""
+    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+
+
+class Status:
+    """What a command is doing while nothing else is printed: on standard output, for people.
+
+    On a terminal it is a line at the cursor, drawn anew twice a second and erased before anything
+    else is printed. Elsewhere there is a line of it, where a command has asked for ``lines``, each
+    time that nothing was printed for ten seconds.
+    """
+
+    #: Seconds between two drawings, and of silence before a line.
+    pause, silence = 0.5, 10.0
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._words: Callable[[], str] = str
+        self._lines = self._drawn = False
+        self._last = self._began = 0.0
+        self._thread: threading.Thread | None = None
+
+    def show(self, words: str | Callable[[], str], *, lines: bool = False) -> None:
+        """Show words from now on; what is called for them says itself for how long."""
+        with self._lock:
+            self._began = self._last = time.monotonic()
+            self._words = self._timed(words) if isinstance(words, str) else words
+            self._lines = self._lines or lines
+            if is_drawn_on(output()):
+                self._draw()
+            if (is_drawn_on(output()) or self._lines) and self._thread is None:
+                self._thread = threading.Thread(target=self._run, daemon=True)
+                self._thread.start()
+
+    def end(self) -> None:
+        """Show nothing any more."""
+        with self.erased():
+            self._words, self._lines = str, False
+
+    @contextlib.contextmanager
+    def erased(self) -> Iterator[None]:
+        """Take the line away while something else is printed."""
+        with self._lock:
+            if self._drawn:
+                self._drawn = False
+                self._write("\r\x1b[K")
+            yield
+            self._last = time.monotonic()
+
+    def _timed(self, words: str) -> Callable[[], str]:
+        began = self._began
+        return lambda: f"{words}, {duration(time.monotonic() - began)}"
+
+    def _run(self) -> None:
+        with contextlib.suppress(OSError, ValueError):  # nobody is there to read it
+            while True:
+                time.sleep(self.pause)
+                with self._lock:
+                    if is_drawn_on(output()):
+                        self._draw()
+                    elif self._lines and time.monotonic() - self._last >= self.silence:
+                        self._last = time.monotonic()
+                        if words := clean_line(self._words()):
+                            self._write(words + "\n")
+
+    def _draw(self) -> None:
+        if words := clean_line(self._words()):
+            self._drawn = True
+            self._write(f"\r{words[: columns() - 1]}\x1b[K")
+
+    def _write(self, text: str) -> None:
+        output().write(text)
+        output().flush()
+
+
+STATUS = Status()
+
+
 def say(words: object = "", file: TextIO | None = None) -> None:
     """Print without control characters, at once; ``file`` is standard output where not given.
 
     An OSError names the stream.
     """
     stream = file or output()
-    with named(stream):
+    with named(stream), STATUS.erased():
         print(clean(str(words)), file=stream, flush=True)
 
 
@@ -156,7 +238,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, cut: bo
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     most = columns()
     place = sum(widths[:-1]) + 2 * len(widths[:-1])
-    below = place + min(widths[-1], _LEAST) > most
+    below = place + min(widths[-1], _LEAST // (1 + cut)) > most
     for line in lines:
         cells = zip(line[:-1], widths, strict=False)
         head, last = "".join(f"{cell.ljust(width)}  " for cell, width in cells), line[-1]

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from promptpo.common import bounds
 
 if TYPE_CHECKING:
-    from promptpo.outcomes import Gauge, Reading, Rollout, Stream
+    from promptpo.outcomes import Gauge, Reading, Rollout, Score, Stream
+    from promptpo.spec import Reference
     from promptpo.stats import Interval
 
 T = TypeVar("T")
@@ -80,6 +81,16 @@ def success_count(successes: Sequence[bool | None]) -> str:
     if not successes or successes[0] is None:
         return "-"
     return f"{sum(map(bool, successes))}/{len(successes)}"
+
+
+def tie_words(selection: Mapping[str, Any] | None) -> str:
+    """Return a sentence on finalists that were tied, from the data of a selection; or nothing."""
+    tied, smallest = (selection or {}).get("tied"), (selection or {}).get("smallest_difference")
+    if not tied or smallest is None:
+        return ""
+    margin = f"within {number(smallest)} of return (the smallest difference that matters)"
+    how = margin if smallest else "as they did alike in every episode"
+    return f"{', '.join(tied)} are tied {how}; the shortest of them was chosen"
 
 
 def success_words(run: Rollout) -> str:
@@ -195,6 +206,19 @@ def held_out_rows(run: Rollout) -> list[tuple[str, str]]:
     scores = (success_words(run), tenth_words(run), return_words(run), life_words(run))
     words = filter(None, (*scores, *map(reading_words, run.readings)))
     return [("held-out" if i == 0 else "", w) for i, w in enumerate(words)]
+
+
+def reference_rows(references: Mapping[str, Score | Reference]) -> list[tuple[str, str]]:
+    """Return the spec's reference values, on the scales of the held-out score."""
+    rates = {k: v.success_rate for k, v in references.items() if v.success_rate is not None}
+    tenths = {k: v.worst_tenth for k, v in references.items() if v.worst_tenth is not None}
+    scales = [
+        ("success", [f"{name} {rate:.2f}" for name, rate in rates.items()]),
+        ("worst tenth", [f"{name} {number(tenth)}" for name, tenth in tenths.items()]),
+        ("return", [f"{k} {number(v.mean_return)}" for k, v in references.items()]),
+    ]
+    rows = [f"{scale}: {', '.join(parts)}" for scale, parts in scales if parts]
+    return [("compare" if i == 0 else "", row) for i, row in enumerate(rows)]
 
 
 def steps(counts: Mapping[Stream, int], *, test: str = "test") -> str:

@@ -337,8 +337,8 @@ def runs_table(panel: Panel) -> Table:
             score = "none yet" if run.status == "running" else "none"
             if test is not None:
                 score = str(test.score)
-            elif run.best_trial is not None:
-                score = f"{run.best_trial.score} in search"
+            elif run.evidence is not None:
+                score = f"{run.evidence.score} in {run.evidence.stream}"
             rows.append((
                 Cell(run.folder.name),
                 Cell(letter(number) if len(panel.groups) > 1 else ""),

@@ -99,11 +99,12 @@ def find_player(name: str, find_run: Callable[[str], Path]) -> Player:
 def best_of_run(path: Path) -> Player:
     """Return the best policy of a run, with the run's settings. Raises RunError without one."""
     folder = RunFolder.open(path)
+    settings = settings_of(folder)
     if not folder.best_policy.is_file():
         raise RunError(f"{folder.path}: no best policy in it yet; resume it, or name a file")
     file = PolicyFile.read(folder.best_policy)
     label = text.near_path(folder.best_policy)
-    return Player(label, file, settings=settings_of(folder), run=folder.path)
+    return Player(label, file, settings=settings, run=folder.path)
 
 
 def settings_for(

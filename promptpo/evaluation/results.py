@@ -26,7 +26,7 @@ from promptpo.stats import Interval
 from promptpo.store import evals
 from promptpo.store.codec import digest, encode, further_scores, score_data
 from promptpo.types import Rollout, Score
-from promptpo.ui.plain import Row, reference_rows
+from promptpo.ui.plain import Row
 from promptpo.ui.tables import html_facts, html_remarks, html_table, print_table, printed
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Evaluation:
             ("return", text.return_words(r).removeprefix("mean return ")),
             *(("" if i else "measured", text.reading_words(m)) for i, m in enumerate(r.readings)),
             ("learning", text.life_words(r)),
-            *reference_rows(_references(self.references)),
+            *text.reference_rows(self.references),
             ("note", clipped if r.clipped else ""),
         ]
         return [row for row in rows if row[1]]
@@ -246,7 +246,7 @@ class PolicyComparison:
         return [
             ("task", f"{first.spec}: {first.title}"),
             ("episodes", "; ".join(episodes)),
-            *reference_rows(_references(first.references)),
+            *text.reference_rows(first.references),
         ]
 
     def tables(self) -> list[Table]:
@@ -348,7 +348,7 @@ class Transfer:
             *((name, text.success_words(rollout)) for name, rollout in rollouts),
             *((name, text.return_words(rollout)) for name, rollout in rollouts),
             ("kept", "" if self.error else gain),
-            *reference_rows(_references(self.after.references)),
+            *text.reference_rows(self.after.references),
         ]
         return [row for row in rows if row[1]]
 

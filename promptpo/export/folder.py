@@ -76,7 +76,9 @@ def folder_files(run: Run) -> dict[str, str | bytes]:
     spec, candidate = spec_of(run), best_of(run)
     file = RunFolder(run.folder).best_policy
     learned = PolicyFile.read(file).learned if candidate.prepared else None
-    best = BestPolicy(spec, candidate, run.test, run.folder.name, learned=learned)
+    best = BestPolicy(
+        spec, candidate, run.evidence, run.folder.name, model=run.model, learned=learned
+    )
     beside = learned.beside if learned else None
     loop, needs = best.loop(_SPEC_BESIDE)
     copy: dict[str, bytes] = {}
@@ -107,7 +109,7 @@ def folder_files(run: Run) -> dict[str, str | bytes]:
         f"Plays {spec.name} with policy.py, and prints what the run measured for the same seeds."
     )
     return {
-        "policy.py": file.read_text(encoding="utf-8"),
+        "policy.py": best.module,
         **({BESIDE: beside} if beside is not None else {}),
         "run.py": f'"""{about}"""\n\n{loop}',
         "README.md": readme,

@@ -63,7 +63,7 @@ class BestPolicy:
 
     Attributes:
         spec, candidate: the task and the policy.
-        test: its held-out episodes; None: none were played yet.
+        played: the episodes behind its score: held-out ones, else those by which it was chosen.
         run: the name of the run's folder.
         model: the run's model, which wrote it.
         learned: the values that its ``prepare`` returned.
@@ -71,7 +71,7 @@ class BestPolicy:
 
     spec: EnvSpec
     candidate: Candidate
-    test: Rollout | None
+    played: Rollout | None
     run: str
     model: str = ""
     learned: Learned | None = None
@@ -136,10 +136,11 @@ class BestPolicy:
 
     @property
     def facts(self) -> list[str]:
-        """Its score in words, on held-out episodes, else in the search; and what it has learned."""
-        run = self._played
-        test = "Held-out episodes"
-        kind = test if self.test else "Search episodes (it was chosen by these: optimistic)"
+        """Its score in words, and of which episodes it is; and what it has learned."""
+        run = self.played
+        kind = "Held-out episodes"
+        if run is not None and run.stream != "test":
+            kind = f"{run.stream.capitalize()} episodes (it was chosen by these: optimistic)"
         if run is None:
             lines = ["No episode was played."]
         elif run.error is not None:
@@ -156,7 +157,7 @@ class BestPolicy:
         cannot, it opens the task through promptpo, from the copy of the spec at ``place``, which is
         an expression that has the script's own place in it.
         """
-        spec, run, life = self.spec, self._played, self._life
+        spec, run, life = self.spec, self.played, self._life
         values_name = argument(self._source, self.learned)
         call = f"Policy({values_name})"
         episodes = list(zip(run.seeds, run.returns, strict=False)) if run else []
@@ -203,12 +204,8 @@ class BestPolicy:
         return self.candidate.source or ""
 
     @property
-    def _played(self) -> Rollout | None:
-        return self.test or self.candidate.rollout
-
-    @property
     def _life(self) -> int:
-        return self._played.life if self._played else self.spec.life
+        return self.played.life if self.played else self.spec.life
 
     def _docstring(self, *, with_observe: bool) -> str:
         life, call = self._life, f"Policy({argument(self._source, self.learned)})"

@@ -52,11 +52,11 @@ _REPLAYED = (
     "method", "published_prompt", "facts", "rounds", "candidates", "episodes",
     "selection_episodes", "test_episodes", "seed", "target", "patience", "early_stop",
     "act_timeout", "episode_timeout", "policy_lifetime", "evaluation_episodes", "prepare_time",
-    "prepare_transitions", "tune", "tune_steps", "tune_share", "constants",
+    "prepare_transitions", "tune", "tune_steps", "tune_share", "constants", "last_word",
 )  # fmt: skip
 
-#: Settings that runs and recordings from before ``prepare`` lack.
-BEFORE_PREPARE: Mapping[str, Any] = {"prepare_time": 0}
+#: Settings that older runs and recordings lack, as they were then.
+FORMERLY: Mapping[str, Any] = {"prepare_time": 0, "last_word": "closed"}
 
 _REMEDY = "give recorded:PATH a run's folder or its events.jsonl"
 _MEND = "; mend or remove the line, or record the run again"
@@ -80,7 +80,7 @@ class RecordingHeader:
         stated = {k: v for k, v in self.config.items() if k != "options"}
         own = self.config.get("options") or {k: v for k, v in stated.items() if k not in fields}
         replayed = {k: v for k, v in stated.items() if k in _REPLAYED and v is not None}
-        return {**BEFORE_PREPARE, **replayed, **own}
+        return {**FORMERLY, **replayed, **own}
 
 
 @dataclass(frozen=True)

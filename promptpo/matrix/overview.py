@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from promptpo.common import text
 from promptpo.common.plaintext import clean_line
-from promptpo.common.terminal import say
+from promptpo.common.terminal import STATUS, is_drawn_on, say
 from promptpo.matrix.plan import PlannedRun
 from promptpo.ui.status import RunStatus
 
@@ -90,6 +89,7 @@ class LiveOverview:
         )
 
     def __enter__(self) -> LiveOverview:
+        STATUS.end()
         self._live.start()
         return self
 
@@ -123,7 +123,7 @@ Overview: TypeAlias = PlainOverview | LiveOverview
 
 def open_overview(statuses: Statuses, stream: TextIO) -> Overview:
     """Return the overview that suits a stream."""
-    if stream.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+    if is_drawn_on(stream):
         return LiveOverview(statuses, stream)
     return PlainOverview(statuses, stream)
 

@@ -185,7 +185,8 @@ class Tuning(Protocol):
     async def finish(self) -> tuple[Candidate, TuningAccount]:
         """Return the candidate with the best values, of the kind "tuned", and the account.
 
-        Where these are no better beyond noise it is the candidate itself.
+        Where these are worse, or no better beyond noise, it is the candidate itself; ``account``
+        says which. What is left open counts by its estimate.
         """
 
 
@@ -238,6 +239,11 @@ class Method:
     def finalists(self) -> tuple[Candidate, ...]:
         """Return the candidates that meet on selection episodes: the winners of the rounds."""
         return tuple(r.winner for r in self.rounds if not r.winner.score.failed)
+
+    def so_far(self, rounds: Sequence[Round], reason: str) -> Search:
+        """Return what earlier sessions have found, without any further search."""
+        self.rounds = list(rounds)
+        return Search(tuple(rounds), self.finalists(), reason, limited=True)
 
     async def run(self) -> Search:
         """Search to the end, and return what was found."""

@@ -88,7 +88,8 @@ class TuningStage:
         """Tune a round's candidates and the best so far; return the new ones, not played yet.
 
         It takes a ``share`` of the steps that are left, or all of them where only these get
-        anywhere. Where they do not it tunes the ``least`` number of policies all the same.
+        anywhere. Where they do not it tunes the ``least`` number of policies all the same, if the
+        steps are enough for the shortest tuning.
         """
         from promptpo.policies.constants import with_ranges_of
 
@@ -96,22 +97,25 @@ class TuningStage:
         left = self.services.tuning_left
         budget = int(left * share)
         entrants = self._entrants(candidates, best) if budget else []
-        needed = self._needed(entrants)
+        length = self._length(entrants)
+        needed = _NEEDED * length
         if budget < needed <= left:
             budget = left
-        fitting = max(budget // needed, least)
+        enough = self._fewest(entrants) * length if least else needed
+        fitting = max(budget // needed, least) if budget >= enough else 0
         if entrants and not fitting:
-            notice = f"round {number} tunes nothing: {budget:,} steps of tuning are too few"
-            self.services.report("notice", text=f"{notice} for episodes of this length")
+            notice = f"round {number} tunes nothing: {budget:,} steps of tuning are too few for"
+            text = f"{notice} episodes of {length:,} steps; it takes {enough:,}"
+            self.services.report("notice", text=text)
         if not entrants or not fitting:
             return []
         new: list[Candidate] = []
         for tuning in await self._halved(entrants[: min(ENTRANTS, fitting)], budget):
             tuned, account = await tuning.finish()
             key = Key(number, len(candidates) + len(new) + 1)
-            text = tuning_words(tuning.of.name, account, key.name if account.kept else "")
+            text = tuning_words(tuning.of.name, account, key.name if account.plays_on else "")
             self.words = (*self.words, text)
-            if account.kept and tuned.source is not None:
+            if account.plays_on and tuned.source is not None:
                 ranges = self.tunable(tuning.of.source or "")
                 self._constants[tuned.source] = with_ranges_of(tuned.source, ranges)
                 new.append(replace(tuned, key=key, notes=(Note(TUNING, text),)))
@@ -137,11 +141,19 @@ class TuningStage:
         }
         return sorted(able.values(), key=lambda c: c.score, reverse=True)
 
-    def _needed(self, entrants: Sequence[Candidate]) -> int:
-        """Return the steps of one tuning, by the longest episodes that entrants have played."""
+    def _length(self, entrants: Sequence[Candidate]) -> int:
+        """Return the steps of the longest episode that entrants have played."""
         runs = [c.pooled for c in entrants]
         lengths = [max(run.lengths) for run in runs if run is not None and run.lengths]
-        return _NEEDED * max(lengths, default=self.services.spec.horizon)
+        return max(lengths, default=self.services.spec.horizon)
+
+    def _fewest(self, entrants: Sequence[Candidate]) -> int:
+        """Return the episodes of the shortest tuning of the first of these; none where closed."""
+        from promptpo.tuning.tuner import fewest_episodes
+
+        if self.config.last_word == "closed" or not entrants:
+            return 0
+        return fewest_episodes(len(self.tunable(entrants[0].source or "").constants))
 
     async def _halved(self, entrants: Sequence[Candidate], budget: int) -> list[Tuning]:
         """Tune the entrants by successive halving; return their tunings, the best one last."""

@@ -46,11 +46,13 @@ def task_text(spec: EnvSpec, config: RunConfig) -> str:
     parts = prompt_parts(spec)
     config = config.for_spec(spec)
     ranked = objective_words(spec, config)
+    lowest = "" if ranked == "mean return" else "; of fewer than ten episodes the lowest counts"
     scoring = (
         f"A policy is scored by the share of episodes that succeed, ties by the {ranked}"
-        " (an episode's return is the sum of its rewards)."
+        f" (an episode's return is the sum of its rewards{lowest})."
         if spec.defines_success
-        else f"A policy is scored by its {ranked}; an episode's return is the sum of its rewards."
+        else f"A policy is scored by its {ranked}; an episode's return is the sum of its rewards"
+        f"{lowest}."
     )
     lifetime = "A new `Policy` object is made for every episode."
     if config.policy_lifetime == "evaluation":
@@ -80,7 +82,7 @@ def objective_words(spec: EnvSpec, config: RunConfig) -> str:
     """Return the return that ranks policies, in words."""
     if (config.objective or spec.objective) == "mean":
         return "mean return"
-    return "mean return of the worst tenth of its episodes (of fewer than ten: the lowest return)"
+    return "mean return of the worst tenth of its episodes"
 
 
 def _measured(spec: EnvSpec) -> str:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from msgspec import UNSET
+
 from promptpo.common.plaintext import clean, fenced
 from promptpo.common.plaintext import shortened as shortened_text
 from promptpo.common.python_text import alignable, decorating, docstring, has_gap, tree_of
@@ -80,7 +82,7 @@ def paired_words(pair: Paired) -> str:
     if pair.same:
         return "as the best before it"
     word = {1: "better", -1: "worse", 0: "not told apart"}[pair.sign]
-    by = [_difference(pair.returns)]
+    by = [f"worst tenth {_difference(pair.returns)}" if pair.tail else _difference(pair.returns)]
     if pair.successes is not None and pair.successes.mean:
         by = [f"success {_difference(pair.successes)}", *by]
     return f"{word} ({', '.join(by)})"
@@ -208,7 +210,7 @@ def tuning_words(name: str, account: TuningAccount, tuned: str = "") -> str:
     parts = [f"**{name}**, {account.samples} vectors of values in {account.steps:,} steps:"]
     parts.append(_tuning_outcome(account, tuned))
     constants = account.constants
-    if account.kept:
+    if account.plays_on:
         values = [
             f"{c.name} {c.before:.4g} to {c.after:.4g}"
             + ("" if c.matters is None else f" (matters {c.matters:.2f})")
@@ -234,6 +236,7 @@ def _tuning_outcome(account: TuningAccount, tuned: str) -> str:
         return "nothing was better than the values as written."
     before, after = (
         ("" if at.success_rate is None else f"success {at.success_rate:.2f}, ")
+        + (f"worst tenth {at.worst_tenth:.5g}, " if at.worst_tenth is not UNSET else "")
         + f"return {at.mean_return or 0.0:.5g}"
         for at in (account.before, account.after)
     )
@@ -241,7 +244,10 @@ def _tuning_outcome(account: TuningAccount, tuned: str) -> str:
     if account.difference is not None:
         error = account.difference_error
         noise = f" ± {error:.3g}" if error is not None else ""
-        words += f" ({account.difference:+.4g}{noise} on {account.final} common episodes)"
+        of = "" if account.after.worst_tenth is UNSET else "worst tenth "
+        words += f" ({of}{account.difference:+.4g}{noise} on {account.final} common episodes)"
     if account.kept:
         return f"{words}; {tuned} has them." if tuned else f"{words}."
+    if account.open:
+        return f"{words}: too few to tell, so {tuned or 'a copy'} has them and plays on."
     return f"{words}: no better beyond noise, so they stay as written."

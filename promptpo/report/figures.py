@@ -227,7 +227,7 @@ def tuning_lines(tuned: dict[str, TuningAccount], *, success: bool) -> list[Line
             tips = [_told(f"{name} after {at:,} steps: {text.number(v)}", i) for at, v, i in points]
             lines.append(Line(
                 name, steps, values, [b.low for b in bounds], [b.high for b in bounds],
-                end=account.steps, css="lead" if account.kept else "", tips=tips,
+                end=account.steps, css="lead" if account.plays_on else "", tips=tips,
                 named=len(tuned) > 1,
             ))  # fmt: skip
     return lines

@@ -118,7 +118,11 @@ def learning_sections(run: Run) -> Iterator[Section]:
     curves = curve_figures(run)
     if curves:
         below = (tables.standings_table(run), tables.selection_table(run))
-        blocks = (*curves, Prose(_search_words(run)), *(table for table in below if table))
+        ties = text.tie_words(run.selection)
+        blocks = (
+            *curves, Prose(_search_words(run)), *(table for table in below if table),
+            *([Prose(f"{ties}.")] if ties else []),
+        )  # fmt: skip
         yield Section("curve", "Learning curve", blocks)
 
 

@@ -37,6 +37,7 @@ from promptpo.report.traces import Plots
 from promptpo.report.tuning import tuning_section
 from promptpo.store.run import Run
 from promptpo.store.summary import Summary
+from promptpo.ui.progress import activity
 from promptpo.version import __version__
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class RunView:
         figures: the held-out score beside the reference values.
         strategy: what the best policy says of itself.
         policy: the address of its file; empty where there is none.
+        activity: what it waits for, where it goes on.
         sections: all else.
     """
 
@@ -81,6 +83,7 @@ class RunView:
     figures: list[Figure]
     strategy: str
     policy: str
+    activity: str
     sections: list[Section]
 
 
@@ -116,10 +119,11 @@ def run_view(
         f"{made_by} (replies replayed)" if run.replayed else made_by,
         overview.facts(run),
         overview.figures(run.test),
-        overview.figures(best.candidate.pooled if best else None),
+        overview.figures(run.evidence if run.test is None else None),
         score_figures(run),
         strategy(best.candidate.source) if best else "",
         address(policy) if policy.is_file() else "",
+        activity(run),
         sections,
     )
 

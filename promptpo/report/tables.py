@@ -14,7 +14,7 @@ from promptpo.racing import Difference, Paired, standard_error
 from promptpo.stats import Interval, success_interval
 from promptpo.store.codec import score_data, score_of
 from promptpo.store.evals import OWN, KeptEvaluation, PolicyTest, ScoredPolicy
-from promptpo.store.run import Run
+from promptpo.store.run import LIVE, Run
 from promptpo.store.standings import HardEpisode, hard_episodes, meeting
 from promptpo.store.summary import Summary
 from promptpo.store.trials import RoundRecord, Trial
@@ -41,6 +41,11 @@ def return_cell(score: Score) -> Cell:
     return Cell() if score.failed else num(score.mean_return)
 
 
+def tenth_cell(score: Score) -> Cell:
+    """Return a cell of the mean return of the worst tenth, where that ranks."""
+    return Cell() if score.failed or score.worst_tenth is None else num(score.worst_tenth)
+
+
 def cost_cell(cost: float | None) -> Cell:
     """Return a cell of US dollars; unknown where a price is."""
     if cost is None:
@@ -62,7 +67,8 @@ def paired_words(paired: Paired) -> str:
         return "alike in every episode"
     parts = [_difference(paired.returns)]
     if paired.successes is not None and (paired.successes.mean or paired.successes.error):
-        parts = [f"success {_difference(paired.successes)}", f"return {parts[0]}"]
+        name = "worst tenth" if paired.tail else "return"
+        parts = [f"success {_difference(paired.successes)}", f"{name} {parts[0]}"]
     verdict = {1: "better", -1: "worse", 0: "not told apart"}[paired.sign]
     return f"{verdict}, {', '.join(parts)}"
 
@@ -114,9 +120,9 @@ def kind_words(trial: Trial) -> str:
 
 def trials_table(run: Run, record: RoundRecord) -> Table:
     """Return the candidates of a round, in their order."""
-    columns = ("Candidate", "Kind", "Success", "Mean return", "Corrected", "Episodes",
-               "Against the best before it", "Lowest to highest", "Mean length", "Clipped",
-               "Repairs", "Cost", "Outcome")  # fmt: skip
+    columns = ("Candidate", "Kind", "Success", "Worst tenth", "Mean return", "Corrected",
+               "Episodes", "Against the best before it", "Lowest to highest", "Mean length",
+               "Clipped", "Repairs", "Cost", "Outcome")  # fmt: skip
     used = {
         "Clipped": any(t.candidate.rollout and t.candidate.rollout.clipped for t in record.trials),
         "Repairs": any(t.repairs for t in record.trials),
@@ -170,6 +176,7 @@ def _trial_row(run: Run, trial: Trial, record: RoundRecord) -> tuple[Cell, ...]:
         Cell(trial.name, href=f"#{trial.name}", strong=won),
         Cell("" if trial.candidate.kind == "policy" else kind_words(trial)),
         success_cell(trial.score),
+        tenth_cell(trial.score),
         _with_error(trial),
         _corrected_cell(run, trial),
         played[0],
@@ -179,11 +186,11 @@ def _trial_row(run: Run, trial: Trial, record: RoundRecord) -> tuple[Cell, ...]:
         played[2],
         num(trial.repairs),
         cost_cell(trial.cost) if trial.ended else Cell(),
-        _outcome_cell(trial, won=won),
+        _outcome_cell(trial, run, won=won),
     )
 
 
-def _outcome_cell(trial: Trial, *, won: bool) -> Cell:
+def _outcome_cell(trial: Trial, run: Run, *, won: bool) -> Cell:
     """Return winner, scored, or why not."""
     if won:
         return Cell("winner", "0", strong=True, kind="won")
@@ -192,6 +199,8 @@ def _outcome_cell(trial: Trial, *, won: bool) -> Cell:
         short = words if len(words) <= 110 else words[:109] + "…"
         return Cell(short, f"3 {short}", kind="failed")
     states = {"asked": "waiting for a reply", "playing": "being played", "scored": "scored"}
+    if run.status != LIVE:
+        states |= {"asked": "no reply came", "playing": "not played to the end"}
     words = states[trial.state]
     if trial.candidate.kind == "policy" and (same := kind_words(trial)):
         words += f", {same}"
@@ -241,13 +250,14 @@ def standings_table(run: Run) -> Table | None:
             Cell(f"{record.number}", record.number),
             Cell(best.name),
             _within(success_cell(best.score), rates),
+            tenth_cell(best.score),
             _within(return_cell(best.score), returns),
             _corrected_cell(run, best),
             num(len(pooled.whole) if pooled else 0),
             _against(run, winner, f"{winner.name}: " if winner else ""),
         ))  # fmt: skip
-    columns = ("Round", "Best so far", "Success", "Mean return", "Corrected", "Episodes",
-               "The winner against the best before it")  # fmt: skip
+    columns = ("Round", "Best so far", "Success", "Worst tenth", "Mean return", "Corrected",
+               "Episodes", "The winner against the best before it")  # fmt: skip
     caption = "The best so far after each round, by all its search episodes; 95% intervals"
     return Table(caption, columns, tuple(rows)).trimmed() if rows else None
 
@@ -258,7 +268,7 @@ def _within(cell: Cell, interval: str) -> Cell:
 
 def selection_table(run: Run) -> Table | None:
     """Return how the finalists did on the selection episodes; None where there were none."""
-    finalists = (run.selection or {}).get("finalists")
+    finalists, tied = ((run.selection or {}).get(name) or () for name in ("finalists", "tied"))
     if not finalists:
         return None
     rows = []
@@ -269,16 +279,19 @@ def selection_table(run: Run) -> Table | None:
             least = success_interval(round(score.success_rate * count), count)
         chosen = name == run.best_name
         outcome = "failed" if score.failed else "chosen" if chosen else ""
+        outcome = outcome or ("tied" if name in tied else "")
         kind = {"failed": "failed", "chosen": "won"}.get(outcome, "")
         rows.append((
             Cell(name, strong=chosen),
             success_cell(score),
             num(least.low, f"{least.low:.2f}") if least else Cell(),
+            tenth_cell(score),
             return_cell(score),
             num(count) if count else Cell(),
             Cell(outcome, kind=kind),
         ))  # fmt: skip
-    columns = ("Candidate", "Success", "At the least", "Mean return", "Episodes", "Outcome")
+    scores = ("Success", "At the least", "Worst tenth", "Mean return")
+    columns = ("Candidate", *scores, "Episodes", "Outcome")
     winners = {r.winner.name for r in run.round_records if r.winner}
     who = "Winners of the rounds" if winners >= {f["name"] for f in finalists} else "Finalists"
     return Table(f"{who} on the selection episodes", columns, tuple(rows)).trimmed()

@@ -34,6 +34,9 @@ def tuning_section(run: Run) -> Section | None:
         words = "The difference is the mean over the same episodes ± its standard error. "
         paired = any(account.difference is not None for account in run.tuned.values())
         rule = "What is better beyond noise is kept, and plays on as a candidate of its own."
+        if any(account.open for account in run.tuned.values()):
+            rule += " What is open, neither better nor worse beyond noise, counts by its estimate:"
+            rule += " where that is the better one, the tuned copy plays on beside the written one."
         blocks.append(Prose(f"{words if paired else ''}{rule}"))
     for name, account in telling.items():
         blocks.append(_details(run, name, account, alone=len(telling) == 1))
@@ -61,9 +64,12 @@ def outcome_table(run: Run) -> Table:
             outcome = Cell("nothing better found", "2")
         elif account.kept:
             outcome = Cell(f"kept, as {result.name}" if result else "kept", "0", kind="won")
+        elif account.open:
+            name_of_copy = f" as {result.name}" if result else ""
+            outcome = Cell(f"open: its estimate counts{name_of_copy}", "0.5")
         href = f"#tuning-{name}" if _is_telling(account) else ""
         rows.append((
-            Cell(name, href=href, strong=account.kept),
+            Cell(name, href=href, strong=account.plays_on),
             num(account.steps),
             num(account.final or None),
             *_scores(account.before),
@@ -83,7 +89,7 @@ def _scores(standing: Standpoint | None) -> tuple[Cell, Cell]:
 
 def _tuned(run: Run, name: str, account: TuningAccount) -> Trial | None:
     """Return the latest candidate that came of tuning another one; None: nothing was kept."""
-    tuned = (t for t in reversed(run.policies) if t.candidate.kind == "tuned" and account.kept)
+    tuned = (t for t in reversed(run.policies) if t.candidate.kind == "tuned" and account.plays_on)
     return next((t for t in tuned if t.candidate.parents == (name,)), None)
 
 

@@ -265,6 +265,8 @@ class Worker:
                     flat, _, terminated, truncated, _ = task.step(row)
                     task.require_finite(flat)
                     over, left = terminated or truncated, left - 1
+                if over:
+                    task.outcome(False)  # its metrics may add up to something wrong
             except EnvironmentFault as fault:
                 moment = f"at step {task.steps}" if task.steps else "in the reset"
                 place = f"{moment} of seed {seed}, with {job.words}"

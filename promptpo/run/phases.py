@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from promptpo.common.concurrency import all_of
+from promptpo.common.python_text import code_lines
 from promptpo.config import RunConfig
 from promptpo.methods import Demand, find_method
 from promptpo.racing import paired, undecided
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.run.playing import Play
 from promptpo.run.services import RunServices
-from promptpo.spec import load_spec
+from promptpo.spec import EnvSpec, load_spec
 from promptpo.store.codec import score_data
-from promptpo.types import Candidate, Rollout, best_of
+from promptpo.types import Candidate, Rollout, Score, best_of
 
 #: Selection episodes that finalists who cannot be told apart play at a time.
 _BATCH = 20
@@ -35,8 +37,10 @@ async def select(services: RunServices, finalists: Sequence[Candidate]) -> Candi
             services.journal.write("selection", finalists=[], winner=best.name if best else None)
         return best
     services.report("state", state="selecting", finalists=[c.name for c in different])
-    runs = await _raced(services, different)
-    winner = chosen(different, runs)
+    smallest = smallest_difference(services.config, services.spec)
+    runs = await _raced(services, different, smallest)
+    winner, ties = chosen(different, runs, smallest)
+    tie = {"tied": [c.name for c in ties], "smallest_difference": smallest} if ties else {}
     services.journal.write(
         "selection",
         finalists=[
@@ -44,12 +48,31 @@ async def select(services: RunServices, finalists: Sequence[Candidate]) -> Candi
              "episodes": len(runs[c.name].seeds)} for c in different
         ],
         winner=winner.name,
+        **tie,
     )  # fmt: skip
     return winner
 
 
-async def _raced(services: RunServices, finalists: Sequence[Candidate]) -> dict[str, Rollout]:
-    """Return each finalist's rollout by name, once they are told apart or no more are allowed."""
+def smallest_difference(config: RunConfig, spec: EnvSpec) -> float | None:
+    """Return the smallest difference of return that matters; None where every one does.
+
+    It is a share of what lies between the spec's references for random actions and the optimum or
+    the expert. Without these it is 0: policies are tied that did alike in every episode.
+    """
+    if not config.smallest_difference:
+        return None
+    means = {name: score.mean_return for name, score in spec.reference_scores.items()}
+    most = max((means[name] for name in ("expert", "optimum") if name in means), default=-math.inf)
+    return max(config.smallest_difference * (most - means.get("random", math.inf)), 0.0)
+
+
+async def _raced(
+    services: RunServices, finalists: Sequence[Candidate], smallest: float | None
+) -> dict[str, Rollout]:
+    """Return each finalist's rollout by name, once they are told apart or no more are allowed.
+
+    Those that are tied with the best play no more.
+    """
     first, most = services.config.selection
     seeds = episode_seeds(services.config.seed, "selection", most, life=services.config.life)
     named, runs = {c.name: c for c in finalists}, dict[str, Rollout]()
@@ -57,23 +80,28 @@ async def _raced(services: RunServices, finalists: Sequence[Candidate]) -> dict[
 
     async def play(name: str, which: tuple[int, ...]) -> None:
         c = named[name]
-        new = await services.player.play(Play.of(c, "selection", which), c.key)
+        new = await services.player.play_alone(Play.of(c, "selection", which), c.key)
         runs[name] = Rollout.pooled((runs[name], new)) if name in runs else new
 
     while len(names) > 1 and count:
         await all_of(play(name, seeds[at : at + count]) for name in names)
-        alike = undecided(runs, by_success=True)
+        racing = {name: runs[name] for name in names}
+        alike = undecided(racing, by_success=True, smallest=smallest)
         names = sorted(alike, key=lambda n: (_surely(runs[n]), runs[n].score), reverse=True)[:_ON]
         at += count
         count = min(services.config.whole(_BATCH), most - at)
     return runs
 
 
-def chosen(finalists: Sequence[Candidate], runs: Mapping[str, Rollout]) -> Candidate:
-    """Return the finalist with the highest lower bound of success, or the best of its equals.
+def chosen(
+    finalists: Sequence[Candidate], runs: Mapping[str, Rollout], smallest: float | None = None
+) -> tuple[Candidate, list[Candidate]]:
+    """Return the winner among finalists, and those that were tied, itself among them.
 
-    The bound is Wilson's. Those that cannot be told from it by success are told by mean return, or
-    by that of the worst tenth; where the task defines no success, that decides alone.
+    The best has the highest lower bound of success, Wilson's. Those that cannot be told from it by
+    success are told by mean return, or by that of the worst tenth; where the task defines no
+    success, that decides alone. Of those that are tied with the best, by the ``smallest``
+    difference that matters, the one with the fewest lines of code wins, then the best of these.
     """
     standing = [c for c in finalists if not runs[c.name].score.failed] or list(finalists)
     safest = max(standing, key=lambda c: _surely(runs[c.name]))
@@ -81,10 +109,21 @@ def chosen(finalists: Sequence[Candidate], runs: Mapping[str, Rollout]) -> Candi
         c for c in standing
         if c is safest or not _beats(runs[safest.name], runs[c.name])
     ]  # fmt: skip
-    return max(
-        alike,
-        key=lambda c: (runs[c.name].score.ranked, c.score, -list(finalists).index(c)),
-    )
+
+    def rank(c: Candidate) -> tuple[float, Score, int]:
+        return runs[c.name].score.ranked, c.score, -finalists.index(c)
+
+    best = max(alike, key=rank)
+    if smallest is None:
+        return best, []
+    ties = [c for c in standing if c is best or _tied(runs[best.name], runs[c.name], smallest)]
+    by_rank = sorted(ties, key=rank, reverse=True)
+    return min(by_rank, key=lambda c: code_lines(c.source or "")), ties if len(ties) > 1 else []
+
+
+def _tied(a: Rollout, b: Rollout, smallest: float) -> bool:
+    difference = paired(a, b)
+    return difference is not None and difference.tied(smallest)
 
 
 def _surely(run: Rollout) -> float:
@@ -113,8 +152,10 @@ async def test(services: RunServices, candidate: Candidate) -> Rollout | None:
     services.report("state", state="testing", finalists=[candidate.name])
     seeds = episode_seeds(config.seed, "test", config.held_out, life=config.life)
     play = Play.of(candidate, "test", seeds)
-    run = await player.play(play, candidate.key)
-    services.journal.write("test", name=candidate.name, digest=player.digest(play))
+    run = await player.play_alone(play, candidate.key)
+    parts = [player.digest(part) for part in player.on_record(play)]
+    more = {} if parts == [player.digest(play)] else {"parts": parts, "episodes": len(seeds)}
+    services.journal.write("test", name=candidate.name, digest=player.digest(play), **more)
     return run
 
 

@@ -181,6 +181,31 @@ class RunPlayer:
                 self.gathered.note(of, play, key, run)
         return run
 
+    async def play_alone(self, play: Play, key: Key) -> Rollout:
+        """Return the rollout of episodes that count; those on record are not played again.
+
+        Each is played alone, so that they are the same whatever they were played with.
+        """
+        parts = self.on_record(play)
+        left = [s for s in play.seeds if all(s not in part.seeds for part in parts)]
+        if left:
+            parts.append(replace(play, seeds=tuple(left)))
+        runs = [await self.play(part, key) for part in parts]
+        return Rollout.pooled(runs).of(play.seeds)
+
+    def on_record(self, play: Play) -> list[Play]:
+        """Return the recorded plays of a policy that have some of these episodes, or all."""
+        run = self.journal.run
+        if self.digest(play) in run.played_by:
+            return [play]
+        wanted, parts = set(play.seeds), list[Play]()
+        for of in run.played_by:
+            r = run.rollouts[of]
+            if r.stream == play.stream and r.error is None and wanted & set(r.seeds):
+                part = replace(play, seeds=r.seeds)
+                parts += [part] if self.digest(part) == of else []
+        return parts
+
     async def trajectories(self, play: Play, key: Key, seeds: Sequence[int]) -> list[Trajectory]:
         """Return the episodes of these seeds of a play; played again where they are lost.
 

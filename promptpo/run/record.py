@@ -144,9 +144,14 @@ def _versions() -> dict[str, str]:
 
 
 def standing(services: RunServices) -> tuple[Candidate | None, Rollout | None]:
-    """Return the policy in ``best/``: the last with held-out episodes, else the best so far."""
+    """Return the policy in ``best/``: the last with held-out episodes, else that of selection.
+
+    Where none has been selected it is the best so far.
+    """
     if services.run.tested is not None:
         return services.run.tested
+    if services.journal.has("selection"):
+        return services.run.best, None
     best = best_round(services.rounds).winner if services.rounds else None
     return (None if best is None or best.score.failed else best), None
 

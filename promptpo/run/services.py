@@ -99,7 +99,6 @@ class RunServices:
             try:
                 journal.append("prompt", key=encode(key), messages=as_data(messages))
                 self.folder.write_prompt(key, messages)
-                journal.tell("call", key=encode(key), state="sent")
                 reply = await self.model.ask(request)
                 journal.append("reply", **reply_event(request, reply), note=reply.note)
                 ledger.spending.settle(key, reply.usage, reply.cost)
@@ -310,8 +309,11 @@ class RunServices:
         """
         if test is None and self.run.tested is not None:
             return
+        played = test or candidate.pooled
+        if test is None and self.run.best_name == candidate.name:
+            played = self.run.evidence or played
         files = BestPolicy(
-            self.spec, candidate, test, self.folder.path.name,
+            self.spec, candidate, played, self.folder.path.name,
             model=self.config.model or "", learned=self.preparer.learned(candidate),
         ).files  # fmt: skip
         beside = f"best/{BESIDE}"

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from promptpo import config
 from promptpo.common.files import NotText, read_text
 from promptpo.common.plaintext import shown, unknown_name
-from promptpo.config import PRESETS, PlaySettings, RunConfig, Setting, flat
+from promptpo.config import PlaySettings, RunConfig, Setting, flat
 from promptpo.errors import ModelError, RunError, UsageError
 from promptpo.methods import OWN_METHODS, check_tunes, find_method, method_names
+from promptpo.presets import PRESETS
 from promptpo.version import __version__
 
 if TYPE_CHECKING:
@@ -291,7 +292,7 @@ def settings_of(folder: RunFolder, *, resuming: bool = False) -> dict[str, Any]:
             records = [(str(folder.path / "run.json"), folder.read_info())]
     where, data = records[-1] if records else ("", {})
     if not data.get("config"):
-        raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
+        raise log.unbegun(folder.events)
     try:
         return _stored(data["config"], resuming=resuming)
     except UsageError as e:
@@ -308,11 +309,11 @@ def _stored(stored: object, *, resuming: bool) -> dict[str, Any]:
 
     Values that may change when the run is resumed are not checked: an option can replace them.
     """
-    from promptpo.llm.recording import BEFORE_PREPARE
+    from promptpo.llm.recording import FORMERLY
 
     if not isinstance(stored, Mapping) or not isinstance(stored.get("options") or {}, Mapping):
         raise UsageError(f"no settings, but {shown(stored)}")
-    settings = {**BEFORE_PREPARE, **flat(stored)}
+    settings = {**FORMERLY, "smallest_difference": 0, **flat(stored)}
     if resuming and (gone := removed_from(settings)):
         raise UsageError(f"there is no {' and no '.join(gone)} any more")
     settings = without_removed(settings)

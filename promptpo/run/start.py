@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import secrets
 import shlex
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from promptpo.builtin import Synthesizer
 from promptpo.common.concurrency import run_to_end
-from promptpo.common.text import near_path
+from promptpo.common.text import near_path, plural
 from promptpo.config import RunConfig
 from promptpo.errors import FileError, known_error
 from promptpo.export.folder import spec_of_run
@@ -29,7 +30,7 @@ from promptpo.run.services import RunServices
 from promptpo.run.settings import configure, recording_path
 from promptpo.spec import EnvSpec, layout, load_spec
 from promptpo.spec.validation import PUBLISHED
-from promptpo.store.events import Listener
+from promptpo.store.events import Event, Listener
 from promptpo.store.folder import RunFolder
 from promptpo.store.journal import Journal
 from promptpo.store.run import Run
@@ -42,15 +43,20 @@ def carry_out(
     *,
     listener: Listener | None = None,
     resume: Path | None = None,
+    searching: bool = True,
 ) -> Run:
     """Carry out a run, or continue the one in the folder ``resume``.
+
+    Without ``searching`` the latter goes on with selection and held-out test: what is recorded is
+    all that counts.
 
     Every event reaches ``listener``, and what the ``companions`` listen with. Ctrl-C, SIGTERM and
     SIGHUP end the run with the status "interrupted" and leave it ready to be resumed; every
     PromptPOError does the latter too.
     """
     try:
-        return run_to_end(_carried_out(config, companions, [listener] if listener else [], resume))
+        listeners = [listener] if listener else []
+        return run_to_end(_carried_out(config, companions, listeners, resume, searching=searching))
     except Exception as e:
         error = known_error(e)
         if error is None or error is e:
@@ -63,13 +69,24 @@ async def _carried_out(
     companions: Sequence[Companion],
     listeners: Sequence[Listener],
     resume: Path | None,
+    *,
+    searching: bool,
 ) -> Run:
-    if find_method(config.method).needs_model:
+    def opening(words: str) -> None:
+        event = Event("opening", {"text": words}, time.time(), transient=True)
+        for listener in listeners:
+            listener(event)
+
+    if searching and find_method(config.method).needs_model:
+        opening("checking the model")
         if config.model is None:
             config = configure(config.as_dict())
         check_configured(config.model or "", config.api_base)
         check_priced(config.model or "", config.max_cost)
+        if (config.model or "").startswith("file:"):
+            PolicyFile.read(Path((config.model or "").removeprefix("file:")))
     ref, note = (config.spec, "") if resume is None else spec_of_run(resume, config.spec)
+    opening("loading the spec")
     spec = load_spec(ref, published=config.published_prompt, limit=config.env_timeout)
     config = config.for_spec(spec)
     if resume is None:
@@ -77,16 +94,20 @@ async def _carried_out(
         config = replace(config, policy_seed=_policy_seed(config, spec))
     executor = open_executor(config, spec)
     with contextlib.closing(executor), contextlib.ExitStack() as stack:
+        opening("starting the workers")
         task = await executor.describe()
+        opening("opening the run's folder" if resume is None else "reading the log")
         folder, journal = open_run(config, spec, task, listeners, companions, resume, stack)
         if note:
             journal.notice(note)
         executor.tell(_teller(journal))
         ledger = Ledger(config, spec.horizon, journal.log.past, journal.run.seconds)
-        model = open_model(_model_settings(config, spec, task, folder, journal))
+        opening("opening the model")
+        asked = _model_settings(config, spec, task, folder, journal)
+        model = open_model(asked if searching else replace(asked, name="", recording=None))
         services = RunServices(spec, config, task, model, executor, journal, folder, ledger)
         stack.callback(services.preparer.close)
-        await _supervised(services)
+        await _supervised(services, searching=searching)
         return services.run
 
 
@@ -97,12 +118,12 @@ def with_ref(config: RunConfig, spec: EnvSpec) -> RunConfig:
     return replace(config, spec=ref, published_prompt=published)
 
 
-async def _supervised(services: RunServices) -> None:
+async def _supervised(services: RunServices, *, searching: bool) -> None:
     """Search and finish; record what ends the run early, as far as that can be."""
     try:
         write_info(services, "running", "", *standing(services))
         try:
-            end = await _search(services)
+            end = await _results(services, searching=searching)
         except asyncio.CancelledError:
             end = "interrupted", "interrupted", *standing(services)
         finally:
@@ -124,12 +145,23 @@ async def _supervised(services: RunServices) -> None:
         raise error from e
 
 
-async def _search(services: RunServices) -> tuple[str, str, Candidate | None, Rollout | None]:
+async def _results(
+    services: RunServices, *, searching: bool
+) -> tuple[str, str, Candidate | None, Rollout | None]:
     """Return status, reason, best policy and its held-out episodes."""
-    search = await find_method(services.config.method)(services).run()
+    method, ended = find_method(services.config.method)(services), services.run.finished
+    if searching:
+        search = await method.run()
+    else:
+        services.rounds = rounds = services.run.rounds_so_far
+        many = plural(services.config.rounds, "round")
+        reason = f"finished early, after {services.run.rounds_done} of {many}"
+        search = method.so_far(rounds, ended["reason"] if ended else reason)
     best = await phases.select(services, search.finalists)
     test = await phases.test(services, best) if best else None
     status = "stopped" if search.limited else "finished"
+    if not searching and ended:
+        status = ended["status"]
     reason = search.reason if best else f"{search.reason}; no candidate got through its episodes"
     return status, reason, best, test
 
@@ -165,7 +197,7 @@ def _model_settings(
         name=(config.model or "") if find_method(config.method).needs_model else "",
         api_base=config.api_base,
         temperature=config.temperature,
-        max_concurrency=config.concurrency,
+        max_concurrency=config.max_concurrency or config.candidates,
         call_timeout=config.call_timeout,
         max_reply_tokens=config.max_reply_tokens,
         folder=folder.prompts,

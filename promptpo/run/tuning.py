@@ -58,6 +58,7 @@ class RunTuning:
             lambda count: self._seeds("tuning", _SAMPLES, count),
             lambda count: self._seeds("selection", _FINALS, count),
             seed,
+            closed=c.last_word == "closed",
         )
         self._places = tuple(constant.place for constant in self.tunable.constants)
         self._budget = 0
@@ -91,15 +92,17 @@ class RunTuning:
                 raise
 
     async def finish(self) -> tuple[Candidate, TuningAccount]:
-        """Return the tuned candidate, or the written one where that is as good, and the account."""
+        """Return the tuned candidate, or the written one where it stays, and the account."""
         try:
             result = await self._tuner.finish()
         except LimitReached:  # no room for the last word: what was written stands
             result = replace(self._tuner.result, values=self._tuner.result.history[0].values)
         account = account_of(self.tunable, result)
         data = {"key": encode(self.of.key), "budget": self._budget, **encode(account)}
+        if not account.open:
+            del data["open"]  # which older logs have not
         self.player.journal.write("tuned", **data)
-        if not account.kept:
+        if not account.plays_on:
             return self.of, account
         source = self.tunable.written(result.values)
         tuned = Candidate(

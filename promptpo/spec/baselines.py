@@ -31,7 +31,7 @@ from promptpo.spec.definition import Reference
 from promptpo.spec.environment import function_location
 from promptpo.spec.loader import load_spec
 from promptpo.spec.task import Task
-from promptpo.stats import tail_differences, worst_tenth
+from promptpo.stats import tail_error, worst_tenth
 
 #: Makes the controller of one episode: from the task and the episode's seed, a function from the
 #: raw observation to an action of the environment's own space.
@@ -42,7 +42,7 @@ Controller = Callable[[Task, int], Callable[[Any], Any]]
 class Measured:
     """A reference value with its standard error (of the mean return) and what it took.
 
-    ``tail_error`` is that of the mean return of the worst tenth, by the bootstrap.
+    ``tail_error`` is that of the mean return of the worst tenth.
     """
 
     reference: Reference
@@ -158,8 +158,7 @@ def measure(
     if task.spec.objective == "mean":
         return Measured(Reference(mean, rate), error, steps, count)
     reference = Reference(mean, rate, worst_tenth=worst_tenth(returns))
-    tail_error = float(tail_differences(returns, [0.0] * count).std())
-    return Measured(reference, error, steps, count, tail_error)
+    return Measured(reference, error, steps, count, tail_error(returns))
 
 
 def measure_all(

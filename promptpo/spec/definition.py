@@ -174,6 +174,8 @@ class EnvSpec:
         reward_tolerance: largest absolute difference between ``reward`` and the environment's
             own reward of a step. None: ``reward`` is a qualitative description by design.
         references: name -> mean return, or a ``Reference``; measured, stated to compare with.
+        smallest_difference: the least difference in mean return that matters, as a share of what
+            lies between the references "random" and "expert" or "optimum"; 0: every one does.
         target: a run stops once a round's best search score (success rate, else mean return)
             reaches this, unless ``--target`` says otherwise.
         deterministic: the task has one start and no chance, so that every seed gives the same
@@ -216,6 +218,7 @@ class EnvSpec:
     reward_helpers: tuple[Callable[..., Any], ...] = ()
     reward_tolerance: float | None = 1e-9
     references: Mapping[str, float | Reference] = field(default_factory=dict)
+    smallest_difference: float = 0.01
     target: float | None = None
     deterministic: bool = False
     policy_lifetime: Literal["episode", "evaluation"] = "episode"

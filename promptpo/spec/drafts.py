@@ -96,6 +96,9 @@ _IN_WORDS = "Reward of one step, told in words: the environment computes it."
 _LATER = """\
 # Where the task has a goal, whether a step met it:
 # success=lambda info, reward, terminated: terminated,
+# What else counts, and bounds that must hold, e.g. (import Metric, Constraint):
+# metrics={"power": Metric(lambda info, reward, terminated: info["power"], "sum", unit="W")},
+# constraints={"top": Constraint(height, "max", unit="m", at_most=2.0)},
 # Measured: python -m promptpo.spec.baselines THIS_FILE --episodes 100
 references={},"""
 

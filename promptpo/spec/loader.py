@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-import itertools
 import linecache
+import math
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -191,32 +192,43 @@ def _makes_spec(file: str) -> bool:
 
 def _difference(a: EnvSpec, b: EnvSpec) -> str:
     """Return the first part in which two specs differ; empty where they are the same."""
-    compared: dict[tuple[int, int], object] = {}
     for f in dataclasses.fields(EnvSpec):
         left, right = getattr(a, f.name), getattr(b, f.name)
-        if f.name in _FILLED and not left:
-            continue
-        if not _same(left, right, compared):
+        if not (f.name in _FILLED and not left) and not _same(left, right):
             return f.name
     return ""
 
 
-def _same(a: object, b: object, compared: dict[tuple[int, int], object]) -> bool:
-    """Return whether two parts are the same, though imported at different times.
+def _same(a: object, b: object) -> bool:
+    """Return whether two parts are the same, though imported at different times."""
+    # Pairs so far: a class refers to itself. They are kept, so that no other object gets their ids.
+    compared: dict[tuple[int, int], object] = {}
+    todo: list[tuple[object, object]] = [(a, b)]
+    while todo:
+        a, b = todo.pop()
+        if a is b or (id(a), id(b)) in compared:
+            continue
+        compared[id(a), id(b)] = a, b
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            if set(a) != set(b):
+                return False
+            todo += [(a[key], b[key]) for key in a]
+        elif isinstance(a, tuple | list) and isinstance(b, tuple | list):
+            if len(a) != len(b):
+                return False
+            todo += zip(a, b, strict=True)
+        elif isinstance(a, CodeType | str | int | float):
+            if a != b and not (_is_nan(a) and _is_nan(b)):
+                return False
+        elif type(a).__qualname__ != type(b).__qualname__:
+            return False
+        else:
+            todo.append((_state(a), _state(b)))
+    return True
 
-    ``compared`` holds the pairs so far: a class refers to itself in methods that use ``super()``.
-    """
-    if a is b or (id(a), id(b)) in compared:
-        return True
-    compared[id(a), id(b)] = a, b  # kept, so that no other object gets their ids
-    if isinstance(a, Mapping) and isinstance(b, Mapping):
-        return a.keys() == b.keys() and all(_same(a[key], b[key], compared) for key in a)
-    if isinstance(a, tuple | list) and isinstance(b, tuple | list):
-        return len(a) == len(b) and all(map(_same, a, b, itertools.repeat(compared)))
-    if isinstance(a, CodeType | str | int | float):
-        return a == b
-    alike = type(a).__qualname__ == type(b).__qualname__
-    return alike and _same(_state(a), _state(b), compared)
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _state(value: object) -> object:
@@ -229,7 +241,9 @@ def _state(value: object) -> object:
         return (value.__qualname__, value.__bases__, {**own, "__module__": ""})
     if isinstance(value, partial | property | MethodType | staticmethod | classmethod):
         return [getattr(value, name, None) for name in _WRAPPED]
-    # The module's name is left out: it differs with the way in which it was imported.
+    if isinstance(value, ModuleType):  # one beside the spec has a name for each way to import it
+        return getattr(value, "__file__", value.__name__)
     if attributes := getattr(value, "__dict__", None):
-        return {**attributes, "__module__": ""}
-    return "" if type(value).__repr__ is object.__repr__ else repr(value)
+        return {**attributes, "__module__": ""}  # it differs with the way, too
+    plain = type(value).__repr__ is object.__repr__
+    return "" if plain else re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))

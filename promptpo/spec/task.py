@@ -61,9 +61,10 @@ class Meter:
         for name, values in self._steps.items():
             metric = self._metrics[name]
             try:
-                number = real(metric.value(info, reward, terminated), f"metric {name!r}")
+                number = real(metric.value(info, reward, terminated), "value")
             except BadValue as error:
-                raise self._fault(name, f"returns {error}", error.remedy) from error
+                problem = f"metric {name!r} returns {error}"
+                raise self._fault(name, problem, error.remedy) from error
             except BaseException as error:
                 reraise_interrupt(error)
                 raise raised(self._spec, f"metric {name!r} failed", error) from error

@@ -100,6 +100,8 @@ def _check_types(spec: EnvSpec) -> None:
         for name, value in getattr(spec, part).items():
             if problem := _metric_problem(spec, name, value, kind):
                 raise PartError(part, f"{part}[{name!r:.60}] {problem}")
+    share = spec.smallest_difference
+    require("smallest_difference", _is_number(share) and 0 <= share <= 1, "a number from 0 to 1")
     require("target", spec.target is None or _is_number(spec.target), "a finite number or None")
     require("published", isinstance(spec.published, Mapping), 'a dict such as {"title": "..."}')
     require("deterministic", isinstance(spec.deterministic, bool), "True or False")

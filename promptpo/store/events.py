@@ -75,6 +75,14 @@ class Contents:
     defect: str = ""
     cut: bytes = b""
 
+    def unbegun(self, log: Path) -> RunError:
+        """Return the error of a log without the first event of a run, which nothing replaces."""
+        holds = f"{len(self.events)} events, but not the first" if self.events else "nothing"
+        return RunError(
+            f"{log}: no run is recorded in it (it holds {holds}), and nothing can be resumed;"
+            " delete the folder, and start a new run"
+        )
+
     def words(self, name: str) -> str:
         """Return a notice of the lines that cannot be read; empty where there are none."""
         if not self.damaged:

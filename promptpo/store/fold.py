@@ -22,9 +22,6 @@ _BY_DIGEST: Mapping[str, Any] = {"rollout": None, "later": (), "hard": None, "pr
 #: Events after which a run that has ended is still one that has ended.
 _ASIDE = ("run", "resumed", "notice", "usage", "finished")
 
-#: Events that make the last notice a thing of the past.
-_NEWS = ("reply", "rollout", "candidate")
-
 
 class Fold:
     """The events of a run, folded; of two events on the same thing the later one holds.
@@ -52,7 +49,6 @@ class Fold:
             that goes on after its end.
         tested: the last policy with held-out episodes that did not fail, and these.
         notices: notices to the user.
-        notice: the last one, until something was answered or played after it.
         tally: the usage by the events; ``reported_usage`` is that which a watched run reports.
         defines_success: whether any episode has been a success or a failure.
         started, latest: the times of the first and the latest event.
@@ -85,7 +81,6 @@ class Fold:
         self.finished: Mapping[str, Any] | None = None
         self.tested: tuple[Candidate, Rollout] | None = None
         self.notices: list[str] = []
-        self.notice = ""
         self.tally = Tally()
         self.reported_usage: Usage | None = None
         self.defines_success = False
@@ -105,8 +100,6 @@ class Fold:
         self.latest = event.time
         if event.type not in _ASIDE:
             self.finished = None
-        if event.type in _NEWS:
-            self.notice = ""
         digest = event.data.get("digest")
         if not (event.transient and (digest in self.rollouts or digest in self.tunings)):
             self.tally.apply(event)  # what a resumed run repeats counts once
@@ -130,15 +123,14 @@ class Fold:
         self.configs.append(data["config"])
 
     def _on_notice(self, data: Mapping[str, Any]) -> None:
-        self.notice = data["text"]
-        self.notices.append(self.notice)
+        self.notices.append(data["text"])
 
     def _on_usage(self, data: Mapping[str, Any]) -> None:
         self.reported_usage = decode(Usage, data)
 
     def _on_prompt(self, data: Mapping[str, Any]) -> None:
         prompt = decode(tuple[Message, ...], data["messages"])
-        self._call(decode(Key, data["key"]), prompt=prompt)
+        self._call(decode(Key, data["key"]), prompt=prompt, asked=self.latest)
 
     def _on_reply(self, data: Mapping[str, Any]) -> None:
         key, recorded = reply_from_event(data)
@@ -243,6 +235,10 @@ class Fold:
 
     def _on_test(self, data: Mapping[str, Any]) -> None:
         self._test_event = data
+        parts = [self.rollouts[of] for of in data.get("parts") or () if of in self.rollouts]
+        if parts:
+            pooled = Rollout.pooled(parts)
+            self.rollouts[data["digest"]] = pooled.of(pooled.seeds[: data["episodes"]])
         rollout, trial = self.rollouts.get(data["digest"]), self.trials.get(data["name"])
         if rollout is None or rollout.error is not None or trial is None:
             return

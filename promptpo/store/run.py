@@ -187,6 +187,29 @@ class Run(Fold):
         """Calls, tokens, dollars and environment steps of all its sessions."""
         return self.reported_usage or self.tally.usage
 
+    @property
+    def awaited(self) -> tuple[Call, ...]:
+        """The calls of rounds under way to which no reply has come."""
+        return tuple(
+            call
+            for key, call in self.calls.items()
+            if call.reply is None and key.round not in self.ends and key not in self.refused
+        )
+
+    @property
+    def cost_words(self) -> str:
+        """``12 calls, 34,120 (20,000 cached) + 8,200 tokens, $0.12``."""
+        usage = self.usage
+        if self.replayed or self.synthesized:
+            noun = "reply" if usage.calls == 1 else "replies"
+            by = "replayed" if self.replayed else "by the synthesizer"
+            return f"{usage.calls:,} {noun} {by}, no tokens, {text.money(0.0)}"
+        tokens = "tokens unknown"
+        if usage.has_tokens:
+            cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+            tokens = f"{usage.prompt_tokens:,}{cached} + {usage.completion_tokens:,} tokens"
+        return f"{text.plural(usage.calls, 'call')}, {tokens}, {text.money(usage.cost)}"
+
     # Candidates and rounds.
 
     @property
@@ -241,6 +264,15 @@ class Run(Fold):
         if self._corrected is None:
             self._corrected = corrected(self.candidates)
         return self._corrected
+
+    @property
+    def rounds_so_far(self) -> tuple[Round, ...]:
+        """The rounds that have ended, and of the one under way the candidates that have."""
+        rounds = list(self.rounds)
+        for r in self.round_records[len(rounds) :]:
+            if candidates := tuple(t.candidate for t in r.trials if t.ended):
+                rounds.append(Round(r.number, candidates, best_of(candidates)))
+        return tuple(rounds)
 
     def shared_calls(self, round_: int) -> tuple[Call, ...]:
         """Return the calls of a round (0: before the first) that belong to no single candidate."""
@@ -301,6 +333,35 @@ class Run(Fold):
         return self.rollouts.get(test["digest"]) if test else None
 
     @property
+    def evidence(self) -> Rollout | None:
+        """The episodes behind the score of ``best``, wherever that is shown.
+
+        Held-out ones, else those of the selection that chose it, else all of its search.
+        """
+        if self.test is not None or self.best is None:
+            return self.test
+        if (self.selection or {}).get("winner") == self.best.name:
+            played = [
+                run for of, run in self.rollouts.items()
+                if run.stream == "selection" and self.played_by[of].name == self.best.name
+            ]  # fmt: skip
+            if played:
+                return Rollout.pooled(played)
+        return self.best.pooled
+
+    def score_rows(self) -> list[tuple[str, str]]:
+        """Return the score of ``best`` as labelled lines, with the episodes that it is of."""
+        run = self.evidence
+        if run is not None and run.stream == "test":
+            return text.held_out_rows(run)
+        score = self.best_score if run is None else run.score
+        if score is None or score.failed:
+            return []
+        count = f"{text.plural(len(run.whole), 'episode')}; " if run is not None else ""
+        label = "search" if run is None else run.stream
+        return [(label, f"{score}  ({count}no held-out episodes played)")]
+
+    @property
     def held_out(self) -> Rollout | None:
         """The same, where none of them failed."""
         test = self.test
@@ -328,10 +389,9 @@ class Run(Fold):
         parts = [self.status]
         if self.best is not None:
             parts.append(self.best.name)
-            score = self.test.score if self.test is not None else self.best.score
-            count = len(self.test.seeds) if self.test is not None else 0
-            stream = f"in {text.plural(count, 'held-out episode')}" if count else "in search"
-            parts.append(f"{score} {stream}")
+            if (run := self.evidence) is not None:
+                stream = "held-out" if run.stream == "test" else run.stream
+                parts.append(f"{run.score} in {text.plural(len(run.seeds), f'{stream} episode')}")
         return f"<Run {text.near_path(self.folder)}: {', '.join(parts)}>"
 
     def __str__(self) -> str:
@@ -349,20 +409,30 @@ class Run(Fold):
 
     def rows(self) -> list[tuple[str, str]]:
         """Return its result, its usage and why it ended, as labelled lines."""
-        if self.best is None:
+        name, scores = self.best_name, self.score_rows()
+        if name is None or not scores:
             rows = [("best policy", "none: no candidate has got through its episodes")]
         else:
-            file = text.near_path(self.folder / "best" / "policy.py")
-            rows = [("best policy", f"{file}  ({self.best.name})")]
-            if self.test is None:
-                rows.append(("search", f"{self.best.score}  (no held-out episodes played)"))
-            else:
-                rows += text.held_out_rows(self.test)
-        usage = self.usage
-        if usage.calls:
-            rows.append(("cost", f"{text.plural(usage.calls, 'call')}, {text.money(usage.cost)}"))
-        rows.append(("env steps", text.steps(usage.steps)))
-        return [*rows, ("ended", self.reason or self.status)]
+            file = self.folder / "best" / "policy.py"
+            place = text.near_path(file) if file.is_file() else "not written yet"
+            rows = [("best policy", f"{place}  ({name})")]
+            rows += scores
+        rows += text.reference_rows(self.references)
+        if self.reported_usage is not None or self.usage.calls or any(self.usage.steps.values()):
+            if self.asks_model and not self.policy_file:
+                rows.append(("cost", self.cost_words))
+            rows.append(("env steps", text.steps(self.usage.steps)))
+        if self.preparations:
+            count = len({key.name for key in self.prepared_by.values()})
+            seconds = sum(done.seconds for done in self.preparations.values())
+            words = f"{text.plural(count, 'candidate')}, {seconds:.3g} s of computing"
+            rows.append(("prepare", words))
+        tables = [by_round[max(by_round)] for by_round in self.tables.values()]
+        rows += [(table.title.lower(), table.text) for table in tables if table.text]
+        page = self.folder / "report.html"
+        if page.is_file():
+            rows.append(("report", text.near_path(page)))
+        return [*rows, ("ended", self.reason)] if self.reason else rows
 
 
 def load_run(path: str | PathLike[str]) -> Run:
@@ -385,7 +455,7 @@ def load_run(path: str | PathLike[str]) -> Run:
         run.header = {**run.info, "spec": spec}
         run.configs = run.configs or [run.info["config"]]
     if not run.header:  # killed before its first line was whole
-        raise RunError(f"{folder.events}: no run is recorded in it; start a new one")
+        raise contents.unbegun(folder.events)
     remedy = f"`promptpo --resume {folder.path}` sets it aside and does again what is lost"
     run.evaluations, damaged = load_evaluations(run.folder)
     run.unread = (*(f"{words}; {remedy}" for words in problems if words), *damaged)

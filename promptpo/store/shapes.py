@@ -90,8 +90,13 @@ EVENTS: Mapping[str, Sequence[Any]] = {
     "round": [_fields(round=int, winner=str, score=_SCORE, best=_NAMED, notes=list[Note])],
     # Facts of a method's own, after a round.
     "table": [MethodTable],
-    "selection": [_fields(finalists=_list(_NAMED), winner=str | None)],
-    "test": [_fields(name=str, digest=str)],
+    "selection": [
+        _fields(
+            {"tied": list[str], "smallest_difference": float},
+            finalists=_list(_NAMED), winner=str | None,
+        ),
+    ],
+    "test": [_fields({"parts": list[str], "episodes": int}, name=str, digest=str)],
     "finished": [_fields(status=str, reason=str, best=str | None, score=_SCORE)],
     "notice": [_fields(text=str)],
 }  # fmt: skip

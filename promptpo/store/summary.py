@@ -54,14 +54,16 @@ class Summary:
     @classmethod
     def of(cls, run: Run) -> Summary:
         """Return the summary of a run."""
-        trial, test = run.best_trial, run.test
-        score = test.score if test else trial.score if trial else Score(failed=True)
-        source = "held-out" if test else "search" if trial else ""
+        trial, test, played = run.best_trial, run.test, run.evidence
+        score = played.score if played else trial.score if trial else Score(failed=True)
+        stream = played.stream if played else "search" if trial else ""
+        source = "held-out" if stream == "test" else stream
         if test is not None and not test.score.failed:
             words = [f"held-out {text.success_words(test) or text.return_words(test)}"]
         else:
-            best = run.best_score
-            words = [f"search {best}"] if best is not None and not best.failed else []
+            best = run.best_score if test or not played else score
+            of = "search" if test else source
+            words = [f"{of} {best}"] if best is not None and not best.failed else []
         words += ["without facts"] * run.facts_withheld + ["no language model"] * run.synthesized
         return cls(
             status=run.status,

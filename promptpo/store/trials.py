@@ -91,11 +91,12 @@ def _sum(total: int | None, part: int | None) -> int | None:
 
 @dataclass(frozen=True)
 class Call:
-    """One model call: what was sent (empty where it is lost), the reply where one has come."""
+    """One model call: what was sent, when (empty and 0 where it is lost), and the reply, if any."""
 
     key: Key
     prompt: tuple[Message, ...] = ()
     reply: Reply | None = None
+    asked: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from msgspec import UNSET, UnsetType
+
 
 @dataclass(frozen=True)
 class ConstantFound:
@@ -30,6 +32,7 @@ class Standpoint:
     """The score of the incumbent values after so many environment steps.
 
     ``error`` is the standard error of the mean return; None of fewer than two episodes.
+    ``worst_tenth`` is the mean return of the worst tenth, where that ranks.
     """
 
     steps: int
@@ -37,6 +40,7 @@ class Standpoint:
     error: float | None
     success_rate: float | None
     episodes: int
+    worst_tenth: float | UnsetType = UNSET
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,8 @@ class TuningAccount:
     """The record of a tuning.
 
     ``kept``: the values found were better beyond noise than the written ones, on ``final`` episodes
-    of their own; ``difference`` is by how much there, with its standard error. ``samples`` vectors
+    of their own; ``difference`` is by how much there, with its standard error. ``open``: they were
+    neither better nor worse beyond noise, and their mean is the better one. ``samples`` vectors
     were tried in ``steps`` environment steps; ``failures`` counts those that failed, by error.
     """
 
@@ -60,3 +65,9 @@ class TuningAccount:
     difference: float | None = None
     difference_error: float | None = None
     failures: tuple[tuple[str, int], ...] = ()
+    open: bool = False
+
+    @property
+    def plays_on(self) -> bool:
+        """True where the policy with the values found is a candidate of its own."""
+        return self.kept or self.open

@@ -7,9 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import numpy as np
+
 from promptpo.outcomes import Rollout, Score
 from promptpo.racing import LEVEL, paired, ranked_error
 from promptpo.tuning.optimizer import Values
+
+#: Choices of signs in a randomization test; all of them up to thirteen pairs, else drawn ones.
+RESAMPLES = 9_999
 
 #: The rollout of each of several vectors of values.
 Met = Mapping[Values, Rollout]
@@ -63,6 +68,35 @@ def beaten(met: Met, one: Values, other: Values, level: float = LEVEL) -> bool:
     pairs = paired(met[one], met[other])
     worse = pairs is not None and (pairs.sign_at(level) < 0 or pairs.same)
     return met[one].score.failed or worse
+
+
+def verdict(met: Met, one: Values, other: Values, level: float) -> int:
+    """Return 1 or -1 where one is better or worse than another at a two-sided level, else 0.
+
+    By the randomization test of R. A. Fisher ("The Design of Experiments", 1935, section 21): the
+    share of all choices of signs of the paired differences whose mean is as far from 0. It is exact
+    for any symmetric noise, however heavy its tails. Where even equal signs of all pairs would be
+    too likely (fewer than eight pairs), where all differences are alike, and of worst tenths, by
+    Student's t.
+    """
+    if met[one].score.failed or met[other].score.failed:
+        return met[other].score.failed - met[one].score.failed
+    pairs = paired(met[one], met[other])
+    if pairs is None:
+        return 0
+    difference = pairs.deciding
+    if not difference.values or difference.error == 0 or 2.0 ** (1 - difference.count) > 1 - level:
+        return difference.sign_at(level)
+    from scipy.stats import permutation_test
+
+    test = permutation_test(
+        (difference.values,),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=RESAMPLES,
+        random_state=0,
+    )
+    return int(np.sign(difference.mean)) if test.pvalue <= 1 - level else 0
 
 
 class Incumbents:

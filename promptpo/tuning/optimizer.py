@@ -94,7 +94,7 @@ class Optimizer:
 
         count = len(self.constants)
         # A single number has no covariance: it is searched twice over, the second time unused.
-        size = 2**self.restarts * (4 + int(3 * math.log(max(count, 2))))
+        size = 2**self.restarts * first_population(count)
         kind = SepCMA if count > SEPARABLE else CMA
         padded = np.append(start, 0.5) if count == 1 else start
         bounds = np.tile([0.0, 1.0], (len(padded), 1))
@@ -106,6 +106,11 @@ class Optimizer:
 
     def _outward(self, point: NDArray[np.float64]) -> Values:
         return tuple(_value(c, float(u)) for c, u in zip(self.constants, point, strict=False))
+
+
+def first_population(constants: int) -> int:
+    """Return the vectors of a first generation, as the tutorial has it."""
+    return 4 + int(3 * math.log(max(constants, 2)))
 
 
 def position(constant: Constant, value: float) -> float:

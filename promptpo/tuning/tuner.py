@@ -5,8 +5,8 @@ trust one. So the incumbent changes only in a *judgement*: the incumbent, the me
 the best samples since the last judgement play more fresh episodes, the same for all; then the best
 challenger goes on against the incumbent, and replaces it where it is better beyond noise
 (``promptpo.racing``). Some challengers are lucky: an earlier incumbent returns where its successor
-does worse as it plays on, and the last incumbent is compared with the written values once more, on
-episodes of their own.
+does worse as it plays on, and in the end the last incumbent is compared with the written values
+on episodes of their own, for which a part of the budget is reserved.
 """
 
 from __future__ import annotations
@@ -15,12 +15,22 @@ import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import UNSET
+
+from promptpo.errors import LimitReached
 from promptpo.outcomes import Rollout
 from promptpo.policies.constants import Constant, Tunable
 from promptpo.racing import paired, standard_error
 from promptpo.tuning import ConstantFound, Standpoint, TuningAccount
-from promptpo.tuning.judging import Bar, Incumbents, Played, beaten, better, ranked
-from promptpo.tuning.optimizer import SIGMA, Optimizer, Values, position, sensitivities
+from promptpo.tuning.judging import Bar, Incumbents, Met, Played, beaten, better, ranked, verdict
+from promptpo.tuning.optimizer import (
+    SIGMA,
+    Optimizer,
+    Values,
+    first_population,
+    position,
+    sensitivities,
+)
 
 #: Returns so many fresh seeds, never one twice.
 Seeds = Callable[[int], Sequence[int]]
@@ -39,13 +49,16 @@ BARREN = 3
 #: again half as wide, down to the least width; a new search may be as wide as this many times that.
 NEAR, NARROWEST, WIDER = 0.25, 0.003, 4.0
 
-#: Episodes at a time of the final comparison with the written values, and how often at most; and
-#: the share of a budget that is reserved for them, at most.
-FINAL, FINALLY, KEPT = 5, 8, 0.15
+#: Episodes of a look, a comparison of the incumbent with the written values in the end; looks that
+#: a budget always has room for, and looks at most; the share of a larger budget that is reserved.
+FINAL, LEAST, FINALLY, KEPT = 5, 2, 8, 0.15
 
-#: Two-sided level of each of these comparisons, so that all of them together err in 5% of cases.
+#: Two-sided level of each look by how many are planned, so that together they err in 5% of cases.
 #: Source: S. J. Pocock, "Group sequential methods in the design and analysis of clinical trials",
-#: Biometrika 64 (1977).
+#: Biometrika 64 (1977), table 1.
+LEVELS = {2: 0.9706, 3: 0.9779, 4: 0.9818, 5: 0.9842, 6: 0.9858, 7: 0.9870, 8: 0.9880}
+
+#: The level of each where the last word is ``closed``.
 SURE = 0.989
 
 #: Generations from one judgement to the next, and samples that are judged beside the mean.
@@ -69,7 +82,9 @@ class Tuned:
     """The result of a tuning so far. ``history`` begins with the policy as it was written.
 
     ``before`` and ``after`` are the final episodes of the written values and of the incumbent;
-    None where these are the same. ``values`` are the written ones unless these were beaten.
+    None where these are the same, or no steps were left. ``values`` are the written ones unless
+    these were beaten, or the final episodes are ``open`` and the incumbent's are the better ones.
+    ``challenger`` are the values that were compared in the end with the written ones.
     ``samples`` are values with the share of its generation that each beat; ``failures`` counts
     those that failed, by error.
     """
@@ -83,6 +98,8 @@ class Tuned:
     restarts: int = 0
     samples: list[tuple[Values, float]] = field(default_factory=list)
     failures: dict[str, int] = field(default_factory=dict)
+    open: bool = False
+    challenger: Values | None = None
 
     @property
     def changed(self) -> bool:
@@ -97,17 +114,29 @@ Watch = Callable[[Tuned], None]
 class Tuner:
     """Tunes one policy within budgets of environment steps, deterministically for a seed."""
 
-    def __init__(self, tunable: Tunable, play: Play, seeds: Seeds, final: Seeds, seed: int) -> None:
+    def __init__(
+        self,
+        tunable: Tunable,
+        play: Play,
+        seeds: Seeds,
+        final: Seeds,
+        seed: int,
+        *,
+        closed: bool = False,
+    ) -> None:
         """Prepare a search; ``final`` are seeds for the last comparison and nothing else.
 
-        Raises ValueError for a policy without constants.
+        ``closed``: the last word is as in promptpo 0.1.0, one look reserved, by Student's t, and
+        what it leaves open is dropped. Raises ValueError for a policy without constants.
         """
+        self._closed = closed
         self.optimizer = Optimizer(tunable.constants, seed)
         self._play, self._seeds, self._final = play, seeds, final
         self._incumbents = Incumbents(tuple(c.value for c in tunable.constants))
         self._elites: list[tuple[float, Values]] = []
         self._pace = -math.inf
         self._last, self._barren, self._sample = 0, 0, SAMPLE
+        self._ahead: Values | None = None
         self._budget, self._each = 0, 0.0
         self._sigma, self._first = SIGMA, True
         self.result = Tuned(self._incumbents.values)
@@ -121,38 +150,75 @@ class Tuner:
         """Search and judge until ``budget`` steps in all are spent, or nearly.
 
         A generation begins only where it and a judgement fit into the rest, by the lengths of the
-        last ones; a share of the budget is reserved for ``finish``.
+        last ones; at least two looks of ``finish`` are reserved.
         """
         self._budget = budget
         if not self.result.history:
             await self._judge([])
             watch(self.result)
-        while self.result.steps + self._last + 2 * JUDGED * self._length <= self._until:
+        while self.result.steps + self._next + 2 * JUDGED * self._length <= self._until:
             before = self.result.steps
             counts = await self._generation()
             self._last = self.result.steps - before
             if counts and self.result.generations % EVERY == 0:
                 await self._judge(self._challengers())
             watch(self.result)
-        await self._judge(self._challengers())
-        watch(self.result)
+        if self._elites or self._closed:
+            await self._judge(self._challengers())
+            watch(self.result)
 
     async def finish(self) -> Tuned:
-        """Keep the incumbent only where it beats the written values on final episodes."""
-        written, incumbent = self.result.history[0].values, self._incumbents.values
+        """Keep the incumbent where it beats the written values on final episodes.
+
+        Where the written values are the incumbent still, what was ahead of them in a judgement
+        is compared. Where the episodes leave it open which is better, the estimate counts.
+        Raises LimitReached where a limit leaves no room for one look.
+        """
+        result, written = self.result, self.result.history[0].values
+        incumbent, met, better = self._incumbents.values, dict[Values, Rollout](), 0
+        if incumbent == written and self._ahead is not None and not self._closed:
+            incumbent = self._ahead
         if incumbent == written:
-            return self.result
-        met: dict[Values, Rollout] = {}
-        for turn in range(FINALLY):
-            if turn and self.result.steps + 2 * FINAL * self._length > self._budget:
+            return result
+        result.challenger = incumbent
+        # How many are planned is fixed before the first: their levels rest on it.
+        fitting = int((self._budget - result.steps) / (2 * FINAL * self._length or 1))
+        looks = FINALLY if self._closed else min(max(fitting, LEAST), FINALLY)
+        for look in range(looks):
+            left = self._budget - result.steps
+            if look >= self._least and 2 * FINAL * self._length > left:
                 break
-            await self._meet((written, incumbent), self._final(FINAL), met)
-            if better(met, incumbent, written, SURE) or beaten(met, incumbent, written, SURE):
+            try:
+                await self._meet((written, incumbent), self._final(FINAL), met)
+            except LimitReached:
+                if not look:
+                    raise
                 break
-        self.result.before, self.result.after = met[written], met[incumbent]
-        holds = better(met, incumbent, written, SURE)
-        self.result.values = incumbent if holds else written
-        return self.result
+            better = self._verdict(met, incumbent, written, looks)
+            if better or beaten(met, incumbent, written, SURE):
+                break
+        result.before, result.after = met[written], met[incumbent]
+        ahead = result.after.score > result.before.score
+        result.open = not self._closed and not better and ahead
+        result.values = incumbent if better > 0 or result.open else written
+        return result
+
+    def _verdict(self, met: Met, one: Values, other: Values, looks: int) -> int:
+        """Return 1 or -1 where one is better or worse than another beyond noise, else 0."""
+        if self._closed:
+            return better(met, one, other, SURE) - better(met, other, one, SURE)
+        return verdict(met, one, other, LEVELS[looks])
+
+    @property
+    def _next(self) -> float:
+        """Steps of the next generation, by the last one and by what its samples play now."""
+        whole = 0 if self._closed else self.optimizer.population * self._sample * self._length
+        return max(self._last, whole)
+
+    @property
+    def _least(self) -> int:
+        """Looks for which steps are reserved at any rate."""
+        return 1 if self._closed else LEAST
 
     @property
     def _by_tail(self) -> bool:
@@ -163,7 +229,7 @@ class Tuner:
     def _until(self) -> float:
         """Steps after which the rest of the budget is reserved for ``finish``."""
         once = 2 * FINAL * self._length
-        return self._budget - min(max(KEPT * self._budget, once), FINALLY * once)
+        return self._budget - min(max(KEPT * self._budget, self._least * once), FINALLY * once)
 
     @property
     def _length(self) -> float:
@@ -254,6 +320,8 @@ class Tuner:
             if won or beaten(met, standing[1], incumbent):
                 break
         self._incumbents.settle(met, standing[1] if won else None)
+        if challengers and met[standing[1]].score > met[incumbent].score:
+            self._ahead = standing[1]
         if won and self._incumbents.values == standing[1]:
             self._barren = 0
         elif challengers:
@@ -287,14 +355,19 @@ class Tuner:
         return played
 
 
+def fewest_episodes(constants: int) -> int:
+    """Return the episodes of the shortest tuning: one generation between judgements, and looks."""
+    return JUDGED + first_population(constants) + 2 * JUDGED + LEAST * 2 * FINAL
+
+
 def account_of(tunable: Tunable, result: Tuned) -> TuningAccount:
     """Return the record of a tuning."""
-    best = result.history[-1].values  # also where the final comparison refused them
+    best = result.challenger or result.history[-1].values  # also where they were refused
     shares = sensitivities(tunable.constants, result.samples, best)
     before, after = result.before, result.after
     difference = paired(after, before) if after and before else None
     return TuningAccount(
-        kept=result.changed,
+        kept=result.changed and not result.open,
         constants=tuple(map(_constant, tunable.constants, best, shares)),
         history=tuple(_standpoint(s.steps, s.run) for s in result.history),
         steps=result.steps,
@@ -306,6 +379,7 @@ def account_of(tunable: Tunable, result: Tuned) -> TuningAccount:
         difference=difference.returns.mean if difference else None,
         difference_error=_finite(difference.returns.error) if difference else None,
         failures=tuple(sorted(result.failures.items(), key=lambda pair: -pair[1])),
+        open=result.open,
     )
 
 
@@ -322,7 +396,8 @@ def _standpoint(steps: int, run: Rollout) -> Standpoint:
     if score.failed:
         return Standpoint(steps, None, None, None, 0)
     error = _finite(standard_error(run.returns))
-    return Standpoint(steps, score.mean_return, error, score.success_rate, count)
+    tenth = UNSET if score.worst_tenth is None else score.worst_tenth
+    return Standpoint(steps, score.mean_return, error, score.success_rate, count, tenth)
 
 
 def _finite(value: float) -> float | None:

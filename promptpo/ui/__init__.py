@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
-from promptpo.common.terminal import output
+from promptpo.common.terminal import is_drawn_on, output
 
 if TYPE_CHECKING:
     from promptpo.ui.progress import View
@@ -19,7 +18,7 @@ __all__ = ["in_notebook", "open_view", "progress_shown"]
 def open_view(stream: TextIO | None = None) -> View:
     """Return the view that suits ``stream`` (default: standard output)."""
     stream = stream or output()
-    if stream.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+    if is_drawn_on(stream):
         from promptpo.ui.live import LiveView
 
         return LiveView(stream)

@@ -24,12 +24,13 @@ from promptpo.common import text
 from promptpo.common.foreign import shown_by
 from promptpo.common.lives import life_of, whole
 from promptpo.common.plaintext import clean_line
+from promptpo.common.terminal import STATUS
 from promptpo.common.text import success_count
 from promptpo.store.codec import score_data
 from promptpo.store.events import Event
 from promptpo.store.trials import Trial
-from promptpo.ui.plain import Row, closing, cost_words, event_line, opening
-from promptpo.ui.progress import View, WatchedRun, stage_of
+from promptpo.ui.plain import Row, closing, event_line, opening
+from promptpo.ui.progress import View, WatchedRun, activity, best_yet, scored_episodes, stage_of
 
 #: Events whose line stays on the screen; the table shows the others while they matter.
 _KEPT = {"resumed", "notice", "feedback", "tuned", "round", "selection"}
@@ -41,7 +42,7 @@ _ROW_STYLES = {"best policy": "bold", "held-out": "bold"}
 _MARKS = {"scored": "✓", "failed": "✗"}
 
 #: Rows that the view needs besides those of the candidates.
-_OTHER_ROWS = 10
+_OTHER_ROWS = 11
 
 #: Columns and rows of the picture in a notebook, and the seconds between two drawings.
 _WIDTH, _HEIGHT, _PAUSE = 110, 40, 0.5
@@ -57,7 +58,6 @@ class LiveView(View):
         super().__init__()
         self.console = Console(file=stream, highlight=False)
         self._aside = contextlib.ExitStack()
-        self._lock = threading.Lock()  # events come in the run's thread, rich draws in its own
         self._live = Live(
             console=self.console,
             get_renderable=self._draw,
@@ -68,11 +68,13 @@ class LiveView(View):
         )
 
     def __enter__(self) -> Self:
+        STATUS.show(self.activity)
         if sys.stderr is not None and sys.stderr.isatty():  # else it is a file, and has it all
             self._aside.enter_context(shown_by(lambda line: self._print(_text(line, "dim"))))
         return self
 
     def __exit__(self, *error: object) -> None:
+        STATUS.end()
         self._live.stop()
         self._aside.close()
         if self.run.header:
@@ -81,10 +83,10 @@ class LiveView(View):
 
     def __call__(self, event: Event) -> None:
         """Take note of one event."""
-        with self._lock:
-            super().__call__(event)
-            line = kept_line(event, self.run)
+        super().__call__(event)
+        line = kept_line(event, self.run)
         if event.type == "run":
+            STATUS.end()
             self.console.print(rows_of(opening(self.run)))
             self.console.print()
             self._live.start()
@@ -96,7 +98,7 @@ class LiveView(View):
         self.console.print(line, soft_wrap=True)
 
     def _draw(self) -> RenderableType:
-        with self._lock:
+        with self.lock:
             return picture(self.run, time.time(), self.console.size.height)
 
 
@@ -106,7 +108,6 @@ class NotebookView(View):
     def __init__(self) -> None:
         super().__init__()
         self._lines: list[Text] = []
-        self._lock = threading.Lock()
         self._over = threading.Event()
         # Output belongs to the cell whose context a thread has.
         context = contextvars.copy_context()
@@ -124,9 +125,9 @@ class NotebookView(View):
 
     def __call__(self, event: Event) -> None:
         """Take note of one event."""
-        with self._lock:
-            super().__call__(event)
-            line = kept_line(event, self.run)
+        super().__call__(event)
+        line = kept_line(event, self.run)
+        with self.lock:
             self._lines += [line] if line is not None else []
 
     def _draw(self) -> None:
@@ -135,7 +136,7 @@ class NotebookView(View):
 
     def _show(self) -> None:
         """Put the run as it stands into the output; nothing before its first event."""
-        with self._lock:
+        with self.lock:
             if not self.run.header:
                 return
             below = Group(Text(), rows_of(closing(self.run)))
@@ -173,7 +174,7 @@ def picture(run: WatchedRun, now: float, height: int) -> Group:
     parts: list[RenderableType] = [Text(), _head(run, now)]
     if run.current and run.phase == "search":
         parts += [Text(), _candidates(run, max(height - _OTHER_ROWS, 3))]
-    return Group(*parts, Text(), rows_of(_facts(run)))
+    return Group(*parts, Text(), rows_of(_facts(run, now)))
 
 
 def _text(words: str, style: str = "") -> Text:
@@ -229,7 +230,7 @@ def _cells(trial: Trial, *, with_success: bool) -> list[Text]:
     stage = stage_of(trial)
     rollout = trial.candidate.pooled or trial.played
     error = trial.candidate.error or (rollout.error if rollout else None) or ""
-    scored = rollout if rollout is not None and not error and rollout.returns else None
+    scored = scored_episodes(trial)
     mean = text.number(scored.score.mean_return) if scored else ""
     steps = f"{rollout.steps:,}" if rollout and rollout.steps else ""
     note = text.gist(error)
@@ -240,17 +241,14 @@ def _cells(trial: Trial, *, with_success: bool) -> list[Text]:
     return [_text(trial.name), state, *hits, Text(mean), Text(steps, "dim"), _text(note, "dim")]
 
 
-def _facts(run: WatchedRun) -> list[Row]:
-    """Return the tuning, the best so far, the calls in flight, the usage."""
-    rows, best, calls = [], run.best_so_far, len(run.in_flight)
-    if run.tuning is not None:
-        rows.append(("tuning", f"{run.tuning.name}: {run.tuning.words}"))
+def _facts(run: WatchedRun, now: float) -> list[Row]:
+    """Return what is done at the time ``now``, the best so far, the usage."""
+    rows, best = [("now", activity(run, now))], best_yet(run)
     words = f"{best[0]}, {text.score(score_data(best[1]))}" if best else "none yet"
     rows.append(("best so far", words))
     if run.asks_model and not run.policy_file:
-        waiting = f"{text.plural(calls, 'call')} in flight, " if calls else ""
-        rows.append(("model", waiting + cost_words(run)))
-    return [*rows, ("env steps", text.steps(run.usage.steps))]
+        rows.append(("model", run.cost_words))
+    return [row for row in (*rows, ("env steps", text.steps(run.usage.steps))) if row[1]]
 
 
 def rows_of(rows: list[Row]) -> RenderableType:

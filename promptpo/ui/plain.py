@@ -6,16 +6,19 @@ Logs and pipes get just these lines.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Mapping
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
+
+from msgspec import UNSET
 
 from promptpo.common import text
 from promptpo.common.lives import life_of, whole
 from promptpo.common.plaintext import clean_line
-from promptpo.common.terminal import say
+from promptpo.common.terminal import STATUS, say
 from promptpo.common.text import success_count
 from promptpo.config import AUTO
-from promptpo.store.codec import decode, score_data
+from promptpo.store.codec import decode
 from promptpo.store.events import Event
 from promptpo.store.run import USUAL_METHOD, Run
 from promptpo.tuning import Standpoint, TuningAccount
@@ -33,7 +36,12 @@ class PlainView(View):
         super().__init__()
         self.stream = stream
 
+    def __enter__(self) -> Self:
+        STATUS.show(self._waiting, lines=True)
+        return self
+
     def __exit__(self, *error: object) -> None:
+        STATUS.end()
         if self.run.header:
             self._write("")
             self._rows(closing(self.run))
@@ -47,6 +55,11 @@ class PlainView(View):
         if line := event_line(event, self.run):
             self._write(f"{text.duration(event.time - self.run.started):>7}  {line}")
 
+    def _waiting(self) -> str:
+        """Return the line for those who have read nothing for a while."""
+        stamp = text.duration(time.time() - self.run.started) if self.run.started else ""
+        return f"{stamp:>7}  {words}" if (words := self.activity()) else ""
+
     def _rows(self, rows: Iterable[Row]) -> None:
         for label, words in rows:
             self._write(f"{label:11}  {words}")
@@ -55,7 +68,7 @@ class PlainView(View):
         say(clean_line(line.rstrip()), self.stream)
 
 
-def event_line(event: Event, run: WatchedRun) -> str:  # noqa: PLR0911, PLR0912 - a case for each type
+def event_line(event: Event, run: WatchedRun) -> str:  # noqa: PLR0911 - a case for each type
     """Return the line of a log on an event, without the time; empty where there is none."""
     data = event.data
     match event.type:
@@ -78,9 +91,6 @@ def event_line(event: Event, run: WatchedRun) -> str:  # noqa: PLR0911, PLR0912 
         case "feedback" if data["error"]:
             fallback = "" if data["by"] == "model" else "; the built-in summary takes over"
             return f"the Feedback class failed: {text.gist(data['error'])}{fallback}"
-        case "tuning_state" if run.tuning is not None and run.tuning.due:
-            left = text.duration(run.tuning.left)
-            return f"{run.tuning.name}  tuning: {run.tuning.words}, about {left} left"
         case "tuned":
             return f"{_name(data)}  tuning {outcome_words(run.tuned[_name(data)])}"
         case "round":
@@ -92,7 +102,8 @@ def event_line(event: Event, run: WatchedRun) -> str:  # noqa: PLR0911, PLR0912 
         case "state" if data["state"] == "testing":
             return f"held-out episodes of {', '.join(data['finalists'])}"
         case "selection":
-            return f"{data['winner']} is chosen"
+            why = text.tie_words(data)
+            return f"{data['winner']} is chosen" + (f": {why}" if why else "")
     return ""
 
 
@@ -193,38 +204,12 @@ def opening(run: Run) -> list[Row]:
 
 
 def closing(run: Run) -> list[Row]:
-    """Return the result of a run, whether or not it got to its end."""
-    name, score = run.best_name, run.best_score
-    if name is None or score is None:
-        rows = [("best policy", "none: no candidate has got through its episodes")]
-    else:
-        file = run.folder / "best" / "policy.py"
-        place = text.near_path(file) if file.is_file() else "not written yet"
-        rows = [("best policy", f"{place}  ({name})")]
-        words = f"{text.score(score_data(score))}  (no held-out episodes played)"
-        rows += text.held_out_rows(run.test) if run.test is not None else [("search", words)]
-    rows += reference_rows(run.header.get("spec", {}).get("references") or {})
-    if run.reported_usage is not None:  # else it ended before it could spend anything
-        if run.asks_model and not run.policy_file:
-            rows.append(("cost", cost_words(run)))
-        rows.append(("env steps", text.steps(run.usage.steps)))
-        if run.preparations:
-            count = len({key.name for key in run.prepared_by.values()})
-            seconds = sum(done.seconds for done in run.preparations.values())
-            words = f"{text.plural(count, 'candidate')}, {seconds:.3g} s of computing"
-            rows.append(("prepare", words))
-        tables = [by_round[max(by_round)] for by_round in run.tables.values()]
-        rows += [(table.title.lower(), table.text) for table in tables if table.text]
-    page = run.folder / "report.html"
-    if page.is_file():
-        rows.append(("report", text.near_path(page)))
-    if run.reason:
-        rows.append(("ended", run.reason))
-    if run.status != "finished" and run.header:
-        command = f"{text.program()} --resume {text.near_path(run.folder)}"
-        more = "  (with a higher limit)" if run.status == "stopped" else ""
-        rows.append(("resume", f"{command}{more}"))
-    return rows
+    """Return the result of a run, whether or not it got to its end, and how to go on."""
+    if run.status == "finished" or not run.header:
+        return run.rows()
+    more = "  (with a higher limit)" if run.status == "stopped" else ""
+    command = f"{text.program()} --resume {text.near_path(run.folder)}"
+    return [*run.rows(), ("resume", f"{command}{more}")]
 
 
 def isolation_words(isolation: Mapping[str, Any] | None) -> str:
@@ -236,56 +221,29 @@ def isolation_words(isolation: Mapping[str, Any] | None) -> str:
     return f"{level} isolation" + (f", without {', '.join(missing)}" if missing else "")
 
 
-def cost_words(run: Run) -> str:
-    """Return ``12 calls, 34,120 (20,000 cached) + 8,200 tokens, $0.12``."""
-    usage = run.usage
-    if run.replayed or run.synthesized:
-        noun = "reply" if usage.calls == 1 else "replies"
-        by = "replayed" if run.replayed else "by the synthesizer"
-        return f"{usage.calls:,} {noun} {by}, no tokens, {text.money(0.0)}"
-    tokens = "tokens unknown"
-    if usage.has_tokens:
-        cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
-        tokens = f"{usage.prompt_tokens:,}{cached} + {usage.completion_tokens:,} tokens"
-    return f"{text.plural(usage.calls, 'call')}, {tokens}, {text.money(usage.cost)}"
-
-
-def reference_rows(references: Mapping[str, Any]) -> list[Row]:
-    """Return the spec's reference values, on the scales of the held-out score."""
-    rates = {k: v["success_rate"] for k, v in references.items() if v["success_rate"] is not None}
-    scales = [
-        ("success", [f"{name} {rate:.2f}" for name, rate in rates.items()]),
-        (
-            "worst tenth",
-            [
-                f"{k} {text.number(tenth)}"
-                for k, v in references.items()
-                if (tenth := v.get("worst_tenth")) is not None
-            ],
-        ),
-        ("return", [f"{k} {text.number(v['mean_return'])}" for k, v in references.items()]),
-    ]
-    rows = [f"{scale}: {', '.join(parts)}" for scale, parts in scales if parts]
-    return [("compare" if i == 0 else "", row) for i, row in enumerate(rows)]
-
-
 def outcome_words(account: TuningAccount) -> str:
     """Return ``kept: return 9.1 to 500, +490.9 ± 0.25 (20 episodes)``: as written, and tuned."""
     before, after = account.before, account.after
     if before is None or after is None:
+        if any(c.before != c.after for c in account.constants):
+            return "not kept: no steps were left to compare it with the written values"
         return f"not changed: nothing better was found in {account.steps:,} steps"
     words = f"{_return(before)} to {_return(after)}"
     if before.mean_return is not None and after.mean_return is not None:
-        words = f"{_return(before)} to {text.number(after.mean_return)}"
+        words = f"{_return(before)} to {_return(after).rpartition(' ')[2]}"
         if before.success_rate is not None and after.success_rate is not None:
             words = f"success {before.success_rate:.2f} to {after.success_rate:.2f}, {words}"
     if account.difference is not None:
         words += f", {difference_words(account)}"
     verdict = "kept" if account.kept else "not kept, no better beyond noise"
+    if account.open:
+        verdict = "open, so its estimate counts"
     return f"{verdict}: {words} ({text.plural(account.final, 'episode')})"
 
 
 def _return(point: Standpoint) -> str:
+    if point.worst_tenth is not UNSET:
+        return f"worst tenth {text.number(point.worst_tenth)}"
     return "failed" if point.mean_return is None else f"return {text.number(point.mean_return)}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +12,15 @@ from typing import Any, Self
 from promptpo.common import text
 from promptpo.store.codec import decode
 from promptpo.store.events import Event
-from promptpo.store.run import Run
+from promptpo.store.run import LIVE, Run
 from promptpo.store.trials import Trial
-from promptpo.types import Key
+from promptpo.types import Key, Rollout, Score
 
-#: A log has a first line of a tuning, and one after each such share of its steps; never sooner than
-#: so many seconds after the last.
-_SHARE, _SECONDS = 0.1, 10.0
+#: Stages of a candidate in which a process works on it, in words.
+_BUSY = {
+    "playing": "playing", "rolling out": "playing", "checking": "checking",
+    "preparing": "preparing", "tuning": "tuning",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class TuningState:
     """A tuning under way, as it was last reported at ``time``, in seconds since the epoch.
 
     ``score`` is the incumbent's; None where it fails. ``left`` is an estimate of the seconds that
-    it takes from then on. ``due``: a log should have a line of it.
+    it takes from then on.
     """
 
     name: str
@@ -33,7 +37,6 @@ class TuningState:
     score: Mapping[str, Any] | None
     left: float
     time: float
-    due: bool
 
     @property
     def words(self) -> str:
@@ -54,7 +57,7 @@ class WatchedRun(Run):
         round_seconds: durations of the rounds of this session.
         finalists: names of those that meet on selection episodes, or of the one whose held-out
             episodes are played; ``played`` are the former that have been played.
-        in_flight: the calls that wait for a reply.
+        opening: what is opened before anything is asked or played, in words, since ``opened``.
         tuning: the tuning under way; None where there is none.
     """
 
@@ -65,9 +68,8 @@ class WatchedRun(Run):
         self.round_seconds: list[float] = []
         self.finalists: Sequence[str] = ()
         self.played: set[str] = set()
-        self.in_flight: set[Key] = set()
+        self.opening, self.opened = "", 0.0
         self.tuning: TuningState | None = None
-        self._tuning_lines: dict[str, tuple[int, float]] = {}
         super().__init__()
         self.carried = True
 
@@ -89,6 +91,9 @@ class WatchedRun(Run):
 
     def apply(self, event: Event) -> None:
         """Take note of one event."""
+        if event.type == "opening":  # not yet an event of the run
+            self.opening, self.opened = event.data["text"], event.time
+            return
         if event.type == "round" and not event.transient:
             # A round that a resumed run repeats from its log says nothing of how long one takes.
             self.round_seconds.append(event.time - self.round_started)
@@ -111,16 +116,12 @@ class WatchedRun(Run):
         self.folder = Path(data["folder"])
         self.round_started = self.latest
 
-    def _on_call(self, data: Mapping[str, Any]) -> None:
+    def _on_prompt(self, data: Mapping[str, Any]) -> None:
+        super()._on_prompt(data)
         key = decode(Key, data["key"])
-        self.in_flight.add(key)
         self._enter(key.round)
         if self.phase == "starting" and key.role.startswith("feedback"):
             self.phase = "feedback"
-
-    def _on_reply(self, data: Mapping[str, Any]) -> None:
-        super()._on_reply(data)
-        self.in_flight.discard(decode(Key, data["key"]))
 
     def _on_state(self, data: Mapping[str, Any]) -> None:
         super()._on_state(data)
@@ -139,12 +140,8 @@ class WatchedRun(Run):
 
     def _on_tuning_state(self, data: Mapping[str, Any]) -> None:
         name, steps, budget = data["name"], int(data["steps"]), int(data["budget"])
-        line, at = self._tuning_lines.setdefault(name, (0, self.latest))
-        due = self.latest - at >= _SECONDS and (not line or steps - line >= _SHARE * budget)
-        if due:
-            self._tuning_lines[name] = steps, self.latest
         left = float(data["seconds_left"])
-        self.tuning = TuningState(name, steps, budget, data["score"], left, self.latest, due)
+        self.tuning = TuningState(name, steps, budget, data["score"], left, self.latest)
 
     def _on_tuned(self, data: Mapping[str, Any]) -> None:
         super()._on_tuned(data)
@@ -159,7 +156,6 @@ class WatchedRun(Run):
         super()._on_round(data)
         self._enter(data["round"])
         self.round_started = self.latest
-        self.in_flight.clear()
         self.tuning = None
 
     def _on_finished(self, data: Mapping[str, Any]) -> None:
@@ -176,11 +172,65 @@ def stage_of(trial: Trial) -> str:
     return trial.stage or trial.state
 
 
+def activity(run: Run, now: float | None = None) -> str:
+    """Return what a run that goes on is busy with, ``waiting for 2 replies of openai/gpt-5``.
+
+    It is empty for one that no process carries on. With the time ``now`` it says for how long the
+    replies have been awaited.
+    """
+    if run.status != LIVE:
+        return ""
+    watched = run if isinstance(run, WatchedRun) else None
+    phase = watched.phase if watched else ""
+    parts = [_awaited(run, now)] if run.awaited else []
+    trials: dict[str, list[str]] = {}
+    for trial in run.policies:
+        if trial.key.round not in run.ends and (verb := _BUSY.get(stage_of(trial))):
+            trials.setdefault(verb, []).append(trial.name)
+    if watched and (tuning := watched.tuning):
+        trials["tuning"] = [f"{tuning.name}: {tuning.words}"]
+    parts += [f"{verb} {', '.join(names)}" for verb, names in trials.items()]
+    if not parts and (phase == "test" or run.selection is not None):
+        parts = ["playing held-out episodes"]
+    elif not parts and (phase == "selection" or run.tally.usage.steps["selection"]):
+        parts = ["playing selection episodes"]
+    elif not parts and watched and phase == "starting":
+        waited = "" if now is None else f", {text.duration(now - watched.opened)}"
+        parts = [f"{watched.opening}{waited}"] if watched.opening else []
+    return "; ".join(parts)
+
+
+def _awaited(run: Run, now: float | None) -> str:
+    calls = run.awaited
+    words = f"waiting for {len(calls)} {'reply' if len(calls) == 1 else 'replies'} of {run.model}"
+    if run.model == "manual":
+        folder = text.near_path(run.folder / "prompts")
+        words = f"waiting for {', '.join(f'{call.key}.reply.md' for call in calls)} in {folder}"
+    since = min(call.asked for call in calls)
+    return words if now is None else f"{words}, {text.duration(now - since)}"
+
+
+def best_yet(run: WatchedRun) -> tuple[str, Score] | None:
+    """Return the best policy once a round was done, before that the best of the first one."""
+    scores = [(t.name, run_.score) for t in run.current if (run_ := scored_episodes(t)) is not None]
+    best = max(scores, key=lambda each: each[1], default=None)
+    return run.best_so_far or best
+
+
+def scored_episodes(trial: Trial) -> Rollout | None:
+    """Return the episodes by which a candidate is judged; None where it failed, or has none."""
+    rollout = trial.candidate.pooled or trial.played
+    if trial.candidate.error or rollout is None or rollout.error or not rollout.returns:
+        return None
+    return rollout
+
+
 class View:
     """A Listener that shows a run for the length of a ``with`` block."""
 
     def __init__(self) -> None:
         self.run = WatchedRun()
+        self.lock = threading.Lock()  # events come in the run's thread, others draw
 
     def __enter__(self) -> Self:
         return self
@@ -190,4 +240,10 @@ class View:
 
     def __call__(self, event: Event) -> None:
         """Take note of one event, and show it."""
-        self.run.apply(event)
+        with self.lock:
+            self.run.apply(event)
+
+    def activity(self) -> str:
+        """Return what the run is busy with, from any thread."""
+        with self.lock:
+            return activity(self.run, time.time())

@@ -10,7 +10,7 @@ from markupsafe import escape
 
 from promptpo.common.blocks import Cell, Table
 from promptpo.common.plaintext import clean_line
-from promptpo.common.terminal import columns
+from promptpo.common.terminal import STATUS, columns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +23,7 @@ def console_of(stream: TextIO) -> Console:
     """Return a console for tables, as wide as the terminal: words from outside are never markup."""
     from rich.console import Console
 
+    STATUS.end()
     width = columns(WIDTH) if stream.isatty() else WIDTH
     return Console(
         file=stream, width=width, highlight=False, emoji=False, markup=False, force_jupyter=False

@@ -30,7 +30,7 @@ from sandbox.interface import Limits
 #: So many times its limit of processor time, and Limits.wall_seconds, may a call take in wall time.
 _WALL = 10
 #: How much more processor time than its limit a call may take, in seconds: for the process to
-#: report the line that was running (``inside.watchdog``).
+#: report the line that was running (``inside.faults.Watchdog``).
 _GRACE = 0.25
 #: How often the clock of a process is read while it answers quickly, in seconds.
 MARK = 0.1

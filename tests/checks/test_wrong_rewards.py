@@ -49,13 +49,6 @@ def test_a_field_that_a_method_of_the_observation_reads_is_shown(finding):
     assert [line.split()[0] for line in found.more[1:4]] == ["field", "position", "action"]
 
 
-def test_a_reward_that_reads_no_field_is_shown_with_all(finding):
-    found = finding("return 2.0")
-    assert [line.split()[0] for line in found.more[1:5]] == [
-        "field", "position", "last_step", "action",
-    ]  # fmt: skip
-
-
 def test_what_only_the_reward_gets_is_shown(finding):
     found = finding(
         "return float(action[0]) + far",
@@ -127,11 +120,6 @@ def test_a_body_that_is_still_to_be_written_is_told_as_such(finding, body):
     shown = body.replace('"', "'")
     assert f"walk.py:22 is not written yet: its body is `{shown}`; compute in it" in found.detail
     assert found.more == ()
-
-
-def test_words_alone_are_right_where_they_are_meant(finding):
-    found = finding("...", ("reward=reward,", "reward=reward, reward_tolerance=None,"))
-    assert (found.verdict, found.detail) == ("note", "told in words only, by design")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import pytest
 from scripted import BAD, GOOD, policy, replies
 
 import promptpo
-from promptpo.export.policy_module import policy_part
 from promptpo.llm.recording import load_header, load_recording
 
 ROOT = Path(promptpo.__file__).parents[1]
@@ -63,24 +62,6 @@ def test_the_closing_lines_name_files_score_cost_and_end(finished: tuple[Path, s
     assert lines[5] == f"report       {run / 'report.html'}"
     assert lines[6] == "ended        all rounds are done"
     assert len(lines) == 7
-
-
-def test_each_candidate_and_round_has_its_line(finished: tuple[Path, str]) -> None:
-    _, out = finished
-    assert "(replays the replies of an earlier run; no model is called)" in out
-    assert "r01_c02  failed: AttributeError: 'Observation' object has no attribute" in out
-    assert "r01_c03  failed: no code found" in out
-    assert "round 1 of 2: r01_c02 wins, return " in out
-    assert "round 2 of 2: r02_c01 wins, return 500 (best so far)" in out
-
-
-@pytest.mark.slow
-def test_eval_of_a_run_repeats_its_held_out_score(finished: tuple[Path, str]) -> None:
-    folder, _ = finished
-    done = promptpo_cli(folder, "eval", "latest", "--episodes", "10", "--workers", "1")
-    assert done.returncode == 0, done.stderr
-    assert "return       500 in every one of 10 episodes" in done.stdout
-    assert "10 held-out ones of seed 0, 5,000 steps" in done.stdout
 
 
 def test_list_shows_specs_and_runs(finished: tuple[Path, str]) -> None:
@@ -148,13 +129,6 @@ def test_what_shaped_a_run_cannot_change_on_resuming(finished: tuple[Path, str])
         done = promptpo_cli(finished[0], "--resume", name, *argv)
         assert message in done.stderr
         assert done.returncode in (2, 6)
-
-
-def test_the_best_policy_can_be_taken_out_of_its_module(finished: tuple[Path, str]) -> None:
-    run = only_run(finished[0])
-    module = (run / "best" / "policy.py").read_text()
-    written = (run / "candidates" / "r02_c01" / "policy.py").read_text()
-    assert policy_part(module).split() == written.split()
 
 
 def test_ctrl_c_stops_cleanly_and_says_how_to_resume(tmp_path: Path) -> None:

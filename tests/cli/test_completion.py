@@ -10,7 +10,6 @@ import pytest
 import promptpo
 from promptpo.cli.parser import COMMANDS
 from promptpo.config import OPTIONS
-from promptpo.methods import method_names
 from promptpo.run.settings import fields
 
 pytest.importorskip("argcomplete", reason="pip install 'promptpo[completion]'")
@@ -57,18 +56,14 @@ def test_a_search_has_its_options(after):
     ("line", "found"),
     [
         ("promptpo check --qui", {"--quick"}),
-        ("promptpo check --rou", set()),
         ("promptpo check mountain_c", {"mountain_car", "mountain_car_continuous"}),
         ("promptpo check --quick metaworld:push-w", {"metaworld:push-wall-v3"}),
-        ("promptpo --spec mountain_car_", {"mountain_car_continuous"}),
         ("promptpo --method p", {"promptpo", "props", "props+"}),
-        ("promptpo --method ", set(method_names())),
         ("promptpo cartpole --set act", {"act_timeout="}),
         ("promptpo --sandbox ", {"auto", "strict"}),
         ("promptpo help comp", {"compare"}),
         ("promptpo eval l", {"latest"}),
         ("promptpo eval latest cartp", {"cartpole"}),
-        ("promptpo report cart", {"cartpole"}),
         ("promptpo --config n", {"notes.txt"}),
     ],
 )

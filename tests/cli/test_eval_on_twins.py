@@ -45,15 +45,6 @@ def test_a_runs_policy_is_told_with_what_it_scored_and_what_it_keeps(folder, cap
 
 
 @pytest.mark.slow
-def test_json_has_both_scores_and_every_episode(folder, capsys):
-    words = ["stand.py", "--spec", "mujoco_hopper", "--on", "twin:mujoco_hopper@2", "--json"]
-    found = json.loads(transferred(capsys, *words).out)
-    assert (found["from"], found["to"]) == ("mujoco_hopper", "twin:mujoco_hopper@2")
-    assert len(found["before"]["episodes"]) == len(found["after"]["episodes"]) == 3
-    assert found["kept"] is not None
-
-
-@pytest.mark.slow
 def test_a_policy_of_one_twin_is_played_on_another_world_and_on_the_originals(folder, capsys):
     (folder / "still.py").write_text(
         "class Policy:\n    def act(self, o):\n        return [0] * 3\n"
@@ -61,6 +52,8 @@ def test_a_policy_of_one_twin_is_played_on_another_world_and_on_the_originals(fo
     of_twin = ["still.py", "--spec", "twin:mujoco_hopper@3"]
     for to in ("twin:mujoco_hopper@2", "mujoco_hopper"):
         found = json.loads(transferred(capsys, *of_twin, "--on", to, "--json").out)
+        assert (found["from"], found["to"]) == ("twin:mujoco_hopper@3", to)
+        assert len(found["before"]["episodes"]) == len(found["after"]["episodes"]) == 3
         (seed, measured), *_ = ((e["seed"], e["return"]) for e in found["after"]["episodes"])
         assert measured == pytest.approx(return_of_standing_still(to, seed))
 
@@ -99,18 +92,15 @@ def test_a_policy_that_fails_there_is_told_with_its_line(folder, capsys):
         (["--spec", "mujoco_hopper", "--on", "twin:mujoco_hoper"], 3, "did you mean"),
         (["--on", "twin:mujoco_hopper"], 2, "stand.py: give the task that it was written for"),
         (["random", "--on", "twin:mujoco_hopper"], 2, "--on: takes one policy"),
+        (None, 2, "random is no policy"),
         (["--on", "twin:mujoco_hopper", "--keep"], 2, "--on: takes one policy, and keeps nothing"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_one_line_with_the_remedy(folder, capsys, words, code, message):
-    err = transferred(capsys, "stand.py", *words, code=code).err
+    no_policy = ["random", "--spec", "mujoco_hopper", "--on", "twin:mujoco_hopper"]
+    err = transferred(capsys, *(["stand.py", *words] if words else no_policy), code=code).err
     assert message in err
     assert err.count("\n") == 1
-
-
-def test_what_is_no_policy_is_told(folder, capsys):
-    words = ["random", "--spec", "mujoco_hopper", "--on", "twin:mujoco_hopper"]
-    assert "random is no policy" in transferred(capsys, *words, code=2).err
 
 
 def test_a_world_is_the_same_behind_each_interface():

@@ -103,8 +103,8 @@ def test_they_are_listed_and_compared(capsys, runs):
     assert "best-of-n" in out
 
 
-@pytest.mark.parametrize("method", ["random-search", "best-of-n"])
-def test_they_are_reported_scored_exported_and_resumed(capsys, runs, method, tmp_path):
+def test_one_is_reported_scored_exported_and_resumed(capsys, runs, tmp_path):
+    method = "random-search"
     page = tmp_path / "page.html"
     printed(capsys, "report", runs[method], "--to", str(page))
     assert method in page.read_text() and "r02_c02" in page.read_text()

@@ -118,17 +118,6 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert message in line
 
 
-def test_each_kind_of_error_has_its_exit_code(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert error(capsys, "--spec", "cartpol")[0] == 3
-    assert error(capsys, "prompt", "nowhere.py")[0] == 3
-    assert error(capsys, "--resume", "nowhere")[0] == 6
-    assert error(capsys, "--resume", "latest")[0] == 6
-    assert error(capsys, "eval", "nowhere")[0] == 6
-
-
 def test_command_line_wins_over_file_and_file_over_preset(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -1,6 +1,6 @@
 """A task and its twins stand side by side; without twins nothing moves."""
 
-from promptpo.common.text import side_by_side, task_words
+from promptpo.common.text import side_by_side
 
 A, B, TWIN_A, OTHER_A = ("a", ""), ("b", ""), ("twin_a", "a"), ("twin_a_3", "a")
 
@@ -22,8 +22,3 @@ def test_those_of_a_family_stand_together_the_original_first():
 
 def test_twins_without_their_original_stand_together_too():
     assert ordered(TWIN_A, B, TWIN_A) == [("twin_a", 0), ("twin_a", 2), ("b", 1)]
-
-
-def test_a_heading_names_the_original():
-    assert task_words(A) == "a"
-    assert task_words(TWIN_A) == "twin_a, a twin of a"

@@ -86,24 +86,6 @@ def test_the_observation_holds_what_gymnasium_observes_and_bodies_of_the_simulat
         np.testing.assert_allclose(at[name], values.ravel(), atol=1e-12, err_msg=name)
 
 
-def test_the_reward_follows_the_bodies_where_positions_alone_would_not_do(task):
-    rng = np.random.default_rng(4)
-    see, scale = observation_class(task.spec.observation), float(task.env.action_space.high[0])
-    worst, by_position = 0.0, 0.0
-    before = see(task.reset(7))
-    for _ in range(12):
-        row = rng.uniform(-scale, scale, task.action_size)
-        flat, theirs, terminated, _, _ = task.step(row)
-        after = see(flat)
-        worst = max(worst, abs(task.spec.reward(before, task.received(row), after) - theirs))
-        lag = after.body_positions[0, 0] - after.torso_position[0]
-        by_position = max(by_position, abs(lag) / task.env.dt)
-        assert not terminated
-        before = after
-    assert worst <= task.spec.reward_tolerance
-    assert by_position > 1e-4, "else the field would not be needed"
-
-
 def test_turning_and_orientation_have_the_signs_described(task):
     for number, axis in enumerate("xyz"):
         angles = place(task, orientation(axis, 0.3)).roll_pitch_yaw()
@@ -157,8 +139,6 @@ def test_the_joints_of_the_ant_turn_as_described():
         assert x * moved[1] - y * moved[0] > 0.1, "anticlockwise seen from above"
         place(task, {7 + hip + 1: 0.3 if x > 0 else -0.3})
         assert middle(task, lower)[2] < rest[2] - 0.05, "the lower leg bends down"
-        limits = task.env.model.jnt_range[1 + hip : 3 + hip].round(3).tolist()
-        assert limits == [[-0.524, 0.524], [0.524, 1.222] if x > 0 else [-1.222, -0.524]]
 
 
 def test_the_action_of_the_ant_drives_the_joint_that_the_formula_says():
@@ -182,18 +162,6 @@ def test_lying_on_its_back_does_not_end_the_ants_episode_and_height_does():
         assert task.step(np.zeros(8))[2] == over
 
 
-HUMANOID_LIMITS = [
-    (-0.785, 0.785),
-    (-1.309, 0.524),
-    (-0.611, 0.611),
-    *[(-0.436, 0.087), (-1.047, 0.611), (-1.920, 0.349), (-2.793, -0.035)] * 2,
-    (-1.484, 1.047),
-    (-1.484, 1.047),
-    (-1.571, 0.873),
-    (-1.047, 1.484),
-    (-1.047, 1.484),
-    (-1.571, 0.873),
-]
 BACK, FORWARD, LEFT, RIGHT, UP, DOWN = (
     np.array(v) for v in ((-1, 0, 0), (1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1))
 )
@@ -244,8 +212,6 @@ def test_the_action_of_the_humanoid_drives_the_joint_described():
         torques = observation_class(task.spec.observation)(task.step(action)[0]).joint_torques
         assert np.flatnonzero(torques).tolist() == [joint]
         assert torques[joint] == pytest.approx(0.4 * gears[joint])
-        limits = task.env.model.jnt_range[1 + joint]
-        assert limits == pytest.approx(HUMANOID_LIMITS[joint], abs=6e-4)
 
 
 def test_lengths_and_inertias_of_the_humanoid_are_as_described():

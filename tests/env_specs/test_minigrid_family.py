@@ -65,12 +65,6 @@ def test_the_codes_of_a_mission_spell_it():
         assert task.raw["mission"].startswith(expected)
 
 
-def test_a_constant_mission_is_told_in_words():
-    spec = load_spec("minigrid:MiniGrid-DoorKey-5x5-v0")
-    assert "use the key to open the door and then get to the goal" in spec.description
-    assert "mission" not in {item.name for item in layout(spec.observation)}
-
-
 def test_a_collision_with_an_obstacle_costs_1():
     task = open_task("MiniGrid-Dynamic-Obstacles-5x5-v0")
     for seed in range(50):
@@ -112,9 +106,3 @@ def test_what_ends_an_episode_without_success_is_stated():
             assert terminated
             successes.append(success)
         assert not all(successes)
-
-
-def test_only_tasks_with_obstacles_tell_of_collisions():
-    for member, tells in (("DoorKey-5x5-v0", False), ("Dynamic-Obstacles-5x5-v0", True)):
-        reward = load_spec(f"minigrid:MiniGrid-{member}").reward
-        assert ("collided" in reward.__annotations__) == tells

@@ -65,15 +65,6 @@ def test_the_optimal_policy_earns_the_optimum_in_the_environment(number):
     assert abs(np.mean(returns) - solution.value) < 4 * error
 
 
-def test_an_episode_is_truncated_after_n_squared_steps_and_then_needs_a_reset():
-    env = NoiseWorld(1)
-    env.reset(seed=0)
-    ends = [env.step(0)[3] for _ in range(100)]
-    assert ends == [False] * 99 + [True]
-    with pytest.raises(gymnasium.error.ResetNeeded):
-        env.step(0)
-
-
 @pytest.mark.filterwarnings("error")
 def test_gymnasium_accepts_the_environment_without_a_warning_and_draws_it():
     for number in OPTIMA:
@@ -87,39 +78,6 @@ def test_gymnasium_accepts_the_environment_without_a_warning_and_draws_it():
     env = gymnasium.make(ENV_ID, board=0, render_mode="ansi")
     env.reset(seed=0)
     assert env.render().splitlines()[0] == "A 2 5 2 2"
-
-
-def test_a_picture_shows_the_agent_where_it_is():
-    env = NoiseWorld(1, "rgb_array")
-    env.reset(seed=0)
-    before = env.render()
-    env.state = env.board.state(0, 3, 5)
-    changed = (env.render() != before).any(axis=2)
-    cells = {(int(row) // 64, int(column) // 64) for row, column in np.argwhere(changed)}
-    assert cells == {(0, 0), (3, 5)}
-    assert changed.mean() < 0.02
-
-
-def test_a_picture_tells_the_labels_apart_and_which_milestones_were_visited():
-    env = NoiseWorld(4, "rgb_array")
-    env.reset(seed=0)
-    n, labels = env.board.n, env.board.labels
-
-    def looks(phase):
-        env.state = env.board.state(phase, 0, 1)  # on a cell of the commonest label
-        frame = env.render()
-        cells = frame.reshape(n, 64, n, 64, 3).swapaxes(1, 2)
-        seen = {}
-        for row, column in np.argwhere(labels >= 0):
-            if (row, column) not in ((0, 0), (0, 1)):
-                seen.setdefault(int(labels[row, column]), set()).add(cells[row, column].tobytes())
-        assert {len(kinds) for kinds in seen.values()} == {1}
-        return {label: kinds.pop() for label, kinds in seen.items()}
-
-    fresh, first, both = (looks(phase) for phase in range(3))
-    assert len(set(fresh.values())) == len(fresh) == len(set(labels.ravel().tolist()))
-    assert [label for label in fresh if fresh[label] != first[label]] == [6]
-    assert [label for label in fresh if first[label] != both[label]] == [7]
 
 
 @pytest.mark.parametrize(("number", "seed"), [(0, 7), (1, [5, 3, 4, 11, 5, 2]), (5, 0)])
@@ -147,30 +105,6 @@ def test_many_at_once_are_bit_for_bit_what_single_environments_are(number, seed)
         assert ends > 10
 
 
-def test_what_many_at_once_return_is_not_reused():
-    many = gymnasium.make_vec(ENV_ID, 3, board=1)
-    first, _ = many.reset(seed=0)
-    kept = first.copy()
-    second = many.step(np.array([1, 3, 1]))[0]
-    second[:] = -1.0
-    np.testing.assert_array_equal(first, kept)
-    assert many.step(np.array([0, 0, 0]))[0].min() >= 0.0
-
-
-def test_many_at_once_render_as_single_environments_do():
-    for mode in ("rgb_array", "ansi"):
-        how = {"board": 4, "render_mode": mode}
-        many = gymnasium.make_vec(ENV_ID, 4, **how)
-        single = gymnasium.make_vec(ENV_ID, 4, vectorization_mode="sync", **how)
-        for envs in (many, single):
-            envs.reset(seed=3)
-            for _ in range(7):
-                envs.step(np.array([1, 3, 1, 3]))
-        frames = list(zip(many.render(), single.render(), strict=True))
-        assert len(frames) == 4
-        assert all(np.array_equal(mine, other) for mine, other in frames)
-
-
 def test_many_at_once_refuse_what_is_no_action_and_need_a_reset_and_a_seed_for_each():
     many = gymnasium.make_vec(ENV_ID, 2, board=0)
     with pytest.raises(gymnasium.error.ResetNeeded):
@@ -181,11 +115,6 @@ def test_many_at_once_refuse_what_is_no_action_and_need_a_reset_and_a_seed_for_e
     for actions in ([0, 4], [-1, 0], [0, 1, 2]):
         with pytest.raises(gymnasium.error.InvalidAction, match="2 numbers from 0 to 3"):
             many.step(np.array(actions))
-
-
-def test_an_unknown_board_is_refused():
-    with pytest.raises(ValueError, match="no NoiseWorld board 9; boards are 0 to 6"):
-        NoiseWorld(9)
 
 
 @pytest.mark.parametrize(("number", "flags"), [(1, False), (5, True)])

@@ -15,7 +15,7 @@ from shipped import needs_sumo
 
 from env_specs._traffic import simulation
 from env_specs._traffic.world import ENV_ID, TrafficMerge
-from promptpo.spec import SpecError, Task, load_spec
+from promptpo.spec import load_spec
 
 pytestmark = [needs_sumo, pytest.mark.slow]
 
@@ -78,15 +78,6 @@ def test_environments_in_lockstep_play_what_each_plays_alone(make_env):
     alone = make_env()
     for seed in (2, 0, 1):
         assert np.array_equal(rows[seed], play(alone, seed, 60, action))
-
-
-def test_an_episode_has_500_steps_and_then_needs_a_reset(make_env):
-    env = make_env()
-    env.reset(seed=0)
-    ends = [env.step(np.zeros(10))[3] for _ in range(500)]
-    assert ends == [False] * 499 + [True]
-    with pytest.raises(gymnasium.error.ResetNeeded):
-        env.step(np.zeros(10))
 
 
 def test_a_free_vehicle_changes_its_speed_by_the_acceleration_asked_for(make_env):
@@ -169,30 +160,6 @@ def test_parking_a_vehicle_on_the_ramp_does_not_pay(make_env):
     assert parked < mean_return(lambda: holding_a_headway) - 10
     assert parked < mean_return(lambda: lambda raw: np.zeros(10)) - 10
     assert parked < mean_return(lambda: load_spec("traffic").expert(env)) - 20
-
-
-def test_vehicles_that_find_no_room_on_the_ramp_count_as_standing():
-    script = """
-from env_specs._traffic.simulation import Simulation
-simulation = Simulation()
-import libsumo
-simulation.reset(0)
-most = 0
-for _ in range(500):
-    reply = simulation.step([-1.5] * 10)
-    speeds = {name: libsumo.vehicle.getSpeed(name) for name in libsumo.vehicle.getIDList()}
-    outside = [n for n in libsumo.simulation.getPendingVehicles() if not n.startswith("highway")]
-    highway = [v for n, v in speeds.items() if n.startswith("highway")]
-    ramp = [v for n, v in speeds.items() if not n.startswith("highway")] + [0.0] * len(outside)
-    mean, highway_error, ramp_error, waiting = reply[-5:-1]
-    assert waiting == len(outside)
-    assert abs(mean - sum(speeds.values()) / len(speeds)) < 1e-9
-    for error, road in ((highway_error, highway), (ramp_error, ramp)):
-        assert abs(error**2 - sum((v - 20) ** 2 for v in road) / len(road)) < 1e-6
-    most = max(most, waiting)
-print(most)
-"""
-    assert float(in_a_process_of_its_own(script)) >= 5
 
 
 def test_a_vehicle_keeps_its_slot_until_it_leaves_and_gaps_are_from_bumper_to_bumper():
@@ -287,15 +254,6 @@ def test_a_simulation_that_dies_is_an_error_of_one_line(make_env):
     env._process.kill()
     with pytest.raises(RuntimeError, match=r"run: apt install libx11-6 .*libatomic1$"):
         env.reset(seed=0)
-
-
-def test_where_sumo_is_missing_the_extra_is_named(monkeypatch):
-    for package in ("libsumo", "sumo"):
-        with monkeypatch.context() as without:
-            without.setitem(sys.modules, package, None)
-            remedy = rf"'{package}' is not installed; run: pip install 'promptpo\[traffic\]'"
-            with pytest.raises(SpecError, match=f"the package {remedy}"):
-                Task.open(load_spec("traffic"))
 
 
 def test_a_picture_shows_the_controlled_vehicles_and_drawing_changes_nothing(make_env):

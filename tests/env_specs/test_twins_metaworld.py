@@ -119,26 +119,6 @@ def test_the_gripper_closes_by_the_sign_that_the_prompt_says(pair):
     assert field_of(twin, flat, "gripper_opening") < before - 0.05
 
 
-def test_the_expert_succeeds(pair):
-    twin, _ = pair
-    act = twin.spec.expert(twin.env)
-    twin.reset(5)
-    assert any(twin.step(np.asarray(act(twin.raw)))[4] for _ in range(200))
-
-
-def test_pads_and_puck_are_as_the_prompt_says():
-    twin = Task.open(load_spec("twin:metaworld_pick_place"))
-    flat = twin.reset(1)
-    (axis,) = re.findall(r"fingers close along\s+([xy])", twin.spec.description)
-    far, near = field_of(twin, flat, "finger_pads")
-    middle = field_of(twin, flat, "fingertip_position")["xy".index(axis)]
-    assert (far + near) / 2 == pytest.approx(middle, abs=0.01)
-    assert twin.env.get_body_com("leftpad")[1] > twin.env.get_body_com("rightpad")[1]
-    (radius,) = re.findall(r"([\d.]+) m radius", twin.spec.description)
-    assert twin.env.model.geom("objGeom").size[0] == float(radius) != 0.02
-    twin.close()
-
-
 def test_the_drawer_opens_along_the_axis_and_to_the_limit_that_the_prompt_says():
     twin = Task.open(load_spec("twin:metaworld_drawer_open"))
     act = twin.spec.expert(twin.env)
@@ -173,17 +153,4 @@ def test_the_door_opens_to_the_sign_of_its_angle_that_the_prompt_says():
     angle = field_of(twin, flat, "door_angle")[0]
     assert angle * (1 if word == "positive" else -1) > 0.3
     assert float(low) < angle < float(high)
-    twin.close()
-
-
-def test_the_box_stands_where_the_prompt_says():
-    twin = Task.open(load_spec("twin:metaworld_door_open"))
-    prose = " ".join(twin.spec.description.split())
-    (said,) = re.findall(r"starts at (.*?)\. The", prose)
-    ranges = re.findall(r"([xy]) from (-?[\d.]+) to (-?[\d.]+)", said)
-    assert [axis for axis, _, _ in ranges] == ["x", "y"]
-    for seed in range(3):
-        starts = field_of(twin, twin.reset(seed), "handle_position")
-        for start, (_, low, high) in zip(starts, ranges, strict=False):
-            assert float(low) - 0.01 < start < float(high) + 0.01
     twin.close()

@@ -36,7 +36,7 @@ POLICIES = {**SOURCES, "cartpole": CARTPOLE}
 
 
 def module_of(spec: str | Path, source: str, rollout: Rollout | None = None) -> str:
-    return BestPolicy(load_spec(spec), Candidate(Key(1, 1), source, rollout), None, "x").module
+    return BestPolicy(load_spec(spec), Candidate(Key(1, 1), source, rollout), rollout, "x").module
 
 
 @pytest.mark.parametrize("spec", POLICIES)

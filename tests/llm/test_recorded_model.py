@@ -13,6 +13,7 @@ from promptpo.errors import ModelError
 from promptpo.llm import ModelSettings, default_model, open_model
 from promptpo.llm.messages import Message, Reply, Request, tokens_of
 from promptpo.llm.recording import (
+    FORMERLY,
     RecordingHeader,
     ReplyMissing,
     find_recording,
@@ -112,7 +113,7 @@ def test_the_header_holds_what_decides_the_replies_and_nothing_else(tmp_path):
         first = {**HEADER, "config": {**CONFIG, **config}}
         return load_header(write(tmp_path / "x.jsonl", first))
 
-    taken = {"seed": 3, "rounds": 1, "candidates": 2, "episodes": 5, "prepare_time": 0}
+    taken = {"seed": 3, "rounds": 1, "candidates": 2, "episodes": 5, **FORMERLY}
     own = {"max_repairs": 1}
     assert header().spec == "cartpole"
     assert header(options=own).settings == taken | own
@@ -120,7 +121,7 @@ def test_the_header_holds_what_decides_the_replies_and_nothing_else(tmp_path):
     # Policies that declare constants for an optimizer fail where there is none.
     own = {"tune": True, "tune_steps": 500_000, "tune_share": 0.4, "constants": "declared"}
     assert header(**own).settings == taken | own
-    assert RecordingHeader({}).settings == {"prepare_time": 0}
+    assert RecordingHeader({}).settings == FORMERLY
     first = {"type": "run", "time": 0.0, "format": 2, "config": CONFIG}
     assert load_header(write(tmp_path / "events.jsonl", first)).settings["rounds"] == 1
     assert load_header(write(tmp_path / "events.jsonl", {"type": "notice", "text": "x"})) is None

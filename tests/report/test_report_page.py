@@ -136,21 +136,23 @@ def test_a_run_that_is_going_on(copied, rounds):
 
 
 def test_a_candidate_that_is_waited_for(copied):
-    later = cut_after(copied, 1)
+    cut_after(copied, 1)
     with (copied / "events.jsonl").open("a") as log:
         key = {"role": "policy", "round": 2, "candidate": 1, "attempt": 0}
         log.write(json.dumps({"type": "prompt", "key": key, "messages": []}) + "\n")
-        log.write(json.dumps({"type": "notice", "text": "waiting for r02_c01.reply.md"}) + "\n")
-    lock = RunFolder(copied).lock()
-    html = render_report([load_run(copied)])
+    run = load_run(copied)
+    html = render_report([run])
     assert "under way: 0 of 1 candidates are done" in html
-    assert "waiting for a reply" in html
-    told = '<p class="notice">waiting for r02_c01.reply.md</p>'
-    assert html.count(told) == 2  # at the top, and among all notices
-    with (copied / "events.jsonl").open("ab") as log:
-        log.write(next(line for line in later.splitlines(True) if b'"type": "reply"' in line))
-    assert render_report([load_run(copied)]).count(told) == 1
-    os.close(lock)
+    assert "no reply came" in html and "Now: " not in html
+    run.carried = True
+    html = render_report([run])
+    assert "waiting for a reply" in html and "Now: waiting for 1 reply of recorded:" in html
+
+
+def test_a_run_that_was_killed_says_how_to_go_on(copied):
+    cut_after(copied, 1)
+    words = text_of(render_report([load_run(copied)]))
+    assert "Stopped without an end: no process carries this run on; promptpo --resume" in words
 
 
 def test_time_goes_on_until_a_run_has_ended_or_was_killed(copied):
@@ -175,7 +177,7 @@ def test_a_half_written_last_line_is_left_out_and_a_first_one_is_one_clear_line(
     assert len(load_run(copied).rounds) == 1
     for log in (b"", b'{"type": "ru'):
         (tmp_path / "events.jsonl").write_bytes(log)
-        with pytest.raises(RunError, match=r"events\.jsonl: no run is recorded in it; start a new"):
+        with pytest.raises(RunError, match=r"no run is recorded in it .it holds nothing"):
             write_report([tmp_path])
 
 

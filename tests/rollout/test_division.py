@@ -7,28 +7,21 @@ import pytest
 from promptpo.rollout.jobs import BASE, MOST, PlayJob, PlayRun, best_width, divided, joined
 from promptpo.types import Episode
 
-SEEDS = tuple(range(100, 108))
 
-
-@pytest.mark.parametrize(("count", "groups"), [(8, 3), (8, 8), (8, 20), (5, 2)])
-def test_parts_are_of_nearly_equal_size_and_know_their_numbers(count, groups):
-    parts = divided(PlayJob("", SEEDS[:count], keep=SEEDS[1:3]), groups)
+@pytest.mark.parametrize(
+    ("count", "life", "groups"),
+    [(8, 1, 3), (8, 1, 8), (8, 1, 20), (5, 1, 2), (14, 4, 1), (14, 4, 2), (14, 4, 3), (14, 4, 9)],
+)
+def test_parts_are_of_nearly_equal_size_and_hold_whole_lives(count, life, groups):
+    seeds = tuple(range(100, 100 + count))
+    parts = divided(PlayJob("", seeds, life=life, keep=seeds[1:3]), groups)
     sizes = [len(part.seeds) for part in parts]
-    assert sum((part.seeds for part in parts), ()) == SEEDS[:count]
-    assert max(sizes) - min(sizes) <= 1
-    assert [part.first for part in parts] == [0, *itertools.accumulate(sizes)][:-1]
-    assert sum((part.keep for part in parts), ()) == SEEDS[1:3]
-
-
-@pytest.mark.parametrize("groups", [1, 2, 3, 9])
-def test_episodes_on_one_object_stay_together(groups):
-    seeds = tuple(range(12, 26))
-    parts = divided(PlayJob("", seeds, life=4, keep=seeds[3:]), groups)
     assert sum((part.seeds for part in parts), ()) == seeds
-    assert len(parts) == min(groups, 4)
-    assert all(part.seeds[0] % 4 == 0 for part in parts)
-    assert [seeds[part.first] for part in parts] == [part.seeds[0] for part in parts]
-    assert sum((part.keep for part in parts), ()) == seeds[3:]
+    assert len(parts) == min(groups, -(-count // life))
+    assert all(part.seeds[0] % life == 0 for part in parts)
+    assert max(sizes) - min(sizes) <= life + (life > 1)
+    assert [part.first for part in parts] == [0, *itertools.accumulate(sizes)][:-1]
+    assert sum((part.keep for part in parts), ()) == seeds[1:3]
 
 
 def run(seed, error=None, kind=None):

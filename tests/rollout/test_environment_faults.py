@@ -11,6 +11,7 @@ from scripted import data_of, replies, run
 from promptpo.errors import SpecError
 from promptpo.rollout import LocalExecutor, PlayJob, Settings, rehearse
 
+LIMIT = 0.75
 #: Under action 2, in the third step.
 UNDER_TWO = "if action == 2 and self.count == 3: "
 
@@ -21,7 +22,7 @@ def slowly(*names):
 
 @contextlib.contextmanager
 def opened(spec, workers=1):
-    settings = Settings(str(spec), env_timeout=1.5)
+    settings = Settings(str(spec), env_timeout=LIMIT)
     with contextlib.closing(LocalExecutor(settings, workers)) as executor:
         yield executor
 
@@ -80,7 +81,7 @@ def test_a_call_that_stands_still_is_told_with_its_line(tmp_path):
     line = 1 + spec.read_text().splitlines().index("        ctypes.PyDLL(None).sleep(1000)")
     with opened(spec) as executor, pytest.raises(SpecError) as caught:
         asyncio.run(executor.describe())
-    words = "reset did not return within 1.5 s (--set env_timeout)"
+    words = f"reset did not return within {LIMIT} s (--set env_timeout)"
     assert str(caught.value) == f"{spec}: {words} at {spec}:{line}"
 
 
@@ -93,7 +94,7 @@ def test_an_environment_that_closes_all_files_is_told(tmp_path):
 
 @pytest.mark.slow
 def test_steps_that_take_longer_together_than_one_may_are_no_standstill(tmp_path):
-    spec = write(tmp_path / "room.py", in_step="time.sleep(0.2)")
+    spec = write(tmp_path / "room.py", in_step="time.sleep(0.1)")
     with opened(spec) as executor:
         (slow,) = asyncio.run(together(executor, PlayJob(always(1), (1, 2, 3))))
     assert slow.error is None

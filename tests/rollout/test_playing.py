@@ -1,6 +1,7 @@
 """The loop over episodes, with real processes: what becomes of one depends on itself alone."""
 
 import math
+import re
 
 import gymnasium
 import numpy as np
@@ -210,16 +211,18 @@ def test_rewards_that_add_up_to_an_infinity_are_no_return(host):
 
 @pytest.mark.parametrize("width", [1, 4, 16])
 def test_a_vector_of_constants_fails_as_a_whole_and_leaves_the_others(host, width):
-    source = "GAIN = 0.5\n" + policy("if GAIN == 3.0 and obs[0] == 121: 1 / 0").replace(
-        "[2.0]", "[GAIN / 10]"
-    )
-    job = InstancesJob(source, ((1, 7, 1, 10, False),), ((1.0,), (3.0,), (2.0,)), SEEDS[:3])
+    faults = "if GAIN > 2 and obs[0] == 121: [1 / (GAIN - 3)]\n        while GAIN == 4: pass"
+    source = "GAIN = 0.5\n" + policy(faults).replace("[2.0]", "[GAIN / 10 if GAIN != 5 else None]")
+    vectors = tuple((float(n),) for n in (1, 3, 2, 4, 5))
+    job = InstancesJob(source, ((1, 7, 1, 10, False),), vectors, SEEDS[:3])
     places = [sandbox.Place(*place) for place in job.places]
-    one, failed, two = play_instances(job, width, Pool(host, source, places))
+    one, failed, two, *others = play_instances(job, width, Pool(host, source, places))
     assert [r.return_ for r in one.results] == pytest.approx([0.4, 0.7, 0.1])
     assert [r.return_ for r in two.results] == pytest.approx([0.8, 1.4, 0.2])
-    assert "ZeroDivisionError" in failed.error
     assert (failed.results, failed.steps) == ((), 0)
+    words = ("ZeroDivisionError", "in act", "every number of an action|finite number")
+    for run, why in zip((failed, *others), words, strict=True):
+        assert re.search(why, run.error)
 
 
 @pytest.mark.parametrize(

@@ -8,33 +8,22 @@ from promptpo.rollout.seeds import episode_seeds
 STREAMS = ("search", "selection", "test")
 
 
-def test_streams_never_meet():
-    drawn = {s: set(episode_seeds(7, s, 5000)) for s in STREAMS}
+def test_seeds_of_a_stream_are_distinct_fit_31_bits_and_streams_never_meet():
+    drawn = {stream: episode_seeds(7, stream, 5000) for stream in STREAMS}
+    for seeds in drawn.values():
+        assert len(set(seeds)) == 5000
+        assert all(0 <= s < 2**31 for s in seeds)
     for a, b in combinations(STREAMS, 2):
-        assert not drawn[a] & drawn[b]
-
-
-@pytest.mark.parametrize("stream", STREAMS)
-def test_seeds_of_a_stream_are_distinct_and_fit_31_bits(stream):
-    seeds = episode_seeds(3, stream, 5000)
-    assert len(set(seeds)) == 5000
-    assert all(0 <= s < 2**31 for s in seeds)
-
-
-def test_rounds_continue_one_stream():
-    whole = episode_seeds(1, "search", 15)
-    assert whole == sum((episode_seeds(1, "search", 5, first) for first in (0, 5, 10)), ())
-
-
-def test_run_seeds_differ():
+        assert not set(drawn[a]) & set(drawn[b])
     assert not set(episode_seeds(0, "search", 100)) & set(episode_seeds(1, "search", 100))
 
 
 @pytest.mark.parametrize("life", [1, 3, 10, 16])
 def test_a_stream_falls_into_whole_lives_from_its_first_seed_on(life):
     seeds = episode_seeds(5, "test", 4 * life, life=life)
-    lives = in_lives(seeds, life, int)
-    assert [len(lived) for lived in lives] == [life] * 4
+    parts = (episode_seeds(5, "test", life, first, life=life) for first in range(0, 4 * life, life))
+    assert seeds == sum(parts, ())
+    assert [len(lived) for lived in in_lives(seeds, life, int)] == [life] * 4
     drawn = {life_seed(seed, life) for seed in seeds}
     assert len(drawn) == 4
     assert all(2**31 <= seed < 2**32 for seed in drawn)

@@ -135,13 +135,10 @@ def test_an_episode_acts_as_it_does_alone(host, make, text, given):
     assert program.code == code
 
 
-def test_the_differences_show_where_episodes_share_a_process(host):
+def test_differences_show_where_episodes_share_a_process_and_code_tells_nothing_of_them(host):
     text = "left = []\ndef mark(obs): np.left = 1\ndef look(obs): return hasattr(np, 'left')\n"
     with host.open(past_the_language(text + POLICY.format(argument="obs"))) as policy:
         assert episode(policy) != episode(policy)
-
-
-def test_code_tells_nothing_of_episodes(host):
     text = f"{IMPORTS}\nclass Policy:\n    def act(self, obs):\n        return 0.5\n"
     before = in_the_language(text)
     with host.open(before) as policy:

@@ -5,71 +5,14 @@ import random
 import numpy as np
 from acting import acts
 from gymnasium.utils import seeding
+from restricted import programs
 
 from sandbox import Box, Interface
 from sandbox.host.policy import episode_seed
 
 #: Gathers every number that generators show, and takes each for the environment's seed: is a draw
 #: in the observation that of an environment so seeded, or its own first draw? Returns how many are.
-DETECTIVE = """
-import random, time
-
-BITS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
-
-def numbers(found, value, depth=0):
-    if isinstance(value, (int, np.integer)):
-        found.append(int(value))
-    elif isinstance(value, (tuple, list, np.ndarray)):
-        if len(value) < 50 or depth == 0:
-            for item in list(value)[:700]:
-                numbers(found, item, depth + 1)
-    elif isinstance(value, dict):
-        for item in value.values():
-            numbers(found, item, depth)
-
-def looks():
-    r = np.random
-    yield from (lambda: r.get_state(), lambda: r.get_state(legacy=False), lambda: random.getstate())
-    yield from (lambda: r.randint(0, 2**31), lambda: random.getrandbits(64), lambda: hash(r))
-    yield from (lambda: r.RandomState().get_state(), lambda: random.Random().getstate())
-    yield from (lambda: r.SeedSequence().entropy, lambda: time.time_ns(), lambda: id(r))
-    for name in BITS:
-        def look(name=name):
-            made = getattr(r, name)()
-            seq = made.seed_seq
-            return [seq.entropy, seq.spawn_key, seq.pool, seq.generate_state(4), made.state,
-                    seq.spawn(1)[0].entropy, made.random_raw()]
-        yield look
-    yield lambda: getattr(r.default_rng(), "bit_generator").seed_seq.entropy
-    yield lambda: r.default_rng().spawn(1)[0].integers(0, 2**63)
-    yield lambda: [r.default_rng().integers(0, 2**31) for _ in range(9)]
-
-def candidates():
-    found = []
-    for look in looks():
-        try:
-            numbers(found, look())
-        except Exception:
-            pass
-    words = list(found)
-    found += [low | high << 32 for low, high in zip(words, words[1:])]
-    for n in list(found):
-        found += [n & 0xFFFFFFFF, n >> 32, n & 0x7FFFFFFF, n >> 33, n ^ 0xFFFFFFFF]
-    return sorted({n for n in found if 0 <= n < 2**64})
-
-class Policy:
-    def __init__(self):
-        self.first = [random.random(), np.random.random()]
-        self.tried = candidates()
-    def act(self, obs):
-        right = sum(seen in self.first for seen in obs)
-        for n in self.tried:
-            np.random.seed(n & 0xFFFFFFFF)
-            draws = (np.random.Generator(np.random.PCG64(np.random.SeedSequence(n))).random(),
-                     np.random.random(), random.Random(n).random())
-            right += any(draw == seen for draw in draws for seen in obs)
-        return [right, len(self.tried)]
-"""
+DETECTIVE = programs("attempts")["takes what generators show for the seed of the environment"]
 
 
 def found(host, seed, key):

@@ -1,10 +1,15 @@
 """What is offered for import, what is listed, and that the two are the same."""
 
+import io
+import os
+import types
+
 import pytest
 from restricted import run_restricted
 
 import sandbox
-from sandbox.language import importable
+from sandbox.language import importable, names
+from sandbox.language.guards import guarded_getattr
 
 
 def test_what_is_listed_can_be_imported_and_what_is_offered_is_listed():
@@ -65,3 +70,37 @@ def test_extra_imports_stand_in_the_tree_of_modules_for_those_who_asked():
 def test_a_facade_is_sealed(source):
     with pytest.raises((AttributeError, TypeError)):
         run_restricted(source)
+
+
+INTERNAL = (types.ModuleType, types.FrameType, types.CodeType, types.CellType, io.IOBase)
+INTERNAL += (os._Environ,)
+POWERS = {id(f) for f in (open, input, exec, eval, compile, globals, locals, vars, __import__)}
+POWERS |= {id(f) for f in (getattr, setattr, delattr)}
+
+
+def lead_out(value, depth, seen, path):
+    """Paths of attributes, as a program can write them, to what nobody may hold."""
+    for name in {*dir(value), *names.GUARDED}:
+        if name.startswith("_") or names.PREFIX in name:
+            continue
+        try:
+            inner = guarded_getattr(value, name)
+        except Exception:  # noqa: S112 - a refusal, or a property that fails
+            continue
+        if isinstance(inner, INTERNAL) or id(inner) in POWERS:
+            yield f"{path}.{name}"
+        elif depth and id(inner) not in seen:
+            seen[id(inner)] = inner  # its address stays its own
+            yield from lead_out(inner, depth - 1, seen, f"{path}.{name}")
+
+
+def test_nothing_that_can_be_imported_leads_out_of_the_language():
+    modules = sorted(importable().modules)
+    source = "".join(
+        f"import {name} as m{i}\nkept.append(m{i})\n" for i, name in enumerate(modules)
+    )
+    namespace, _ = run_restricted(f"kept = []\n{source}")
+
+    assert len(namespace["kept"]) == len(modules)
+    for name, module in zip(modules, namespace["kept"], strict=True):
+        assert list(lead_out(module, 2, {}, name)) == []

@@ -24,23 +24,7 @@ def recorded():
         yield file
 
 
-WRITES = """v = data.WHAT
-tries = [
-    lambda: np.copyto(v, 0), lambda: v.sort(axis=0), lambda: np.add(v, 1, out=v),
-    lambda: setattr(v.flags, "writeable", True), lambda: v.fill(0), lambda: v.base.fill(0),
-    lambda: np.asarray(v.base).fill(0), lambda: setattr(data, "rewards", v),
-    lambda: setattr(data.episodes[0], "rewards", v), lambda: setattr(data, "new", v),
-    lambda: data.episodes.append(v), lambda: data.columns.update(x=1),
-    lambda: data.__init__(None, None, None), lambda: v[:1].fill(0),
-    lambda: v.view(np.int64).fill(0), lambda: v.reshape(-1).fill(0),
-]
-for attempt in tries:
-    try:
-        attempt()
-    except Exception:
-        pass
-return {}
-"""
+WRITES = programs("attempts")["writes to data"]
 
 
 @pytest.mark.parametrize("what", ["observations", "rewards", "episodes[1].observations"])
@@ -77,29 +61,7 @@ def test_megabytes_of_output_are_cut_with_a_note(host):
     assert "cut" in output
 
 
-LEAVES = """
-import numpy as np, random, decimal, typing, functools
-count = []
-def prepare(data):
-    seen = [np.random.random(), random.random(), np.random.default_rng().random(), len(count)]
-    seen += [float(str(np.float64(1 / 3))), float(decimal.Decimal(1) / 3), hash("x") % 1000]
-    count.append(1)
-    np.random.seed(5)
-    random.seed(5)
-    decimal.localcontext().__enter__().prec = 3
-    np.errstate(all="raise").__enter__()
-    np.printoptions(precision=2).__enter__()
-    for attempt in (
-        lambda: setattr(np, "left", 1), lambda: setattr(typing, "left", 1),
-        lambda: setattr(np.mean, "left", 1), lambda: setattr(prepare, "left", 1),
-        lambda: data.columns.update(left=1), lambda: count.append(2),
-    ):
-        try:
-            attempt()
-        except Exception:
-            pass
-    return {"seen": seen, "left": hasattr(np, "left") + hasattr(np.mean, "left")}
-"""
+LEAVES = programs("attempts")["leaves something behind for another prepare"]
 
 
 def test_nothing_passes_from_one_prepare_to_another(host, recorded):
@@ -137,13 +99,9 @@ PACKED = sandbox.pack({"A": np.eye(3) * 2, "v": np.array([3.0, 1.0, 2.0]), "n": 
     [
         (f"say(22, {PACKED!r}); ask(); say(TEXT)", None),
         (f"say(22, {PACKED[:100]!r}, {len(PACKED)}); os._exit(0)", sandbox.ProcessDied),
-        (f"say(22, {PACKED[:-1]!r})", ProtocolError),
         ("say(22, b'x' * 1000)", ProtocolError),
-        ("say(22, b'', 1 << 31)", ProtocolError),
         ("fault(0, b'refused')", CompileError),
         ("fault(1, b'\\x1b[2J' * 4000, b'\\x07' * 4000)", PolicyError),
-        ("os.write(W, bytes(3))", sandbox.SandboxError),
-        ("os._exit(0)", sandbox.ProcessDied),
     ],
 )
 def test_a_reply_is_what_was_packed_or_an_error(answer, error):

@@ -138,22 +138,6 @@ def test_whatever_one_process_answers_the_others_are_right(name, monkeypatch):
         made.close()
 
 
-@pytest.mark.parametrize("name", [n for n, (_, error) in ANSWERS.items() if error is not BadAction])
-def test_any_other_request_has_an_answer_by_the_same_rules(name, monkeypatch):
-    monkeypatch.setattr("sandbox.host.process._ENDING", 0.2)
-    script, error = ANSWERS[name]
-    channel, process = forger(f"ask()\n{script}\ntime.sleep(60)")
-    asked = replace(ACTIONS, seconds=0.02)
-    if error is None:
-        assert channel.request(Kind.ACT, b"", asked) == struct.pack("<d", 7.0)
-        channel.kill()
-        return
-    with pytest.raises(error, match=WORDS.get(name)):
-        channel.request(Kind.ACT, b"", asked)
-    assert process.poll() is not None
-    assert not channel.alive
-
-
 def test_a_process_that_does_not_read_is_late():
     channel, _ = forger("time.sleep(60)")
 

@@ -1,11 +1,7 @@
 """What the facades offer of scipy works after the lock-down, where nothing more can be loaded."""
 
-import ast
 import contextlib
 import re
-import subprocess
-import sys
-from importlib.util import resolve_name
 from pathlib import Path
 
 import numpy as np
@@ -284,52 +280,3 @@ def test_the_document_lists_what_is_offered():
     listed = {r[1].strip(" `"): set(re.findall(r"\w+", r[2])) for r in rows}
 
     assert listed == {name: set(offered.split()) for name, offered in TABLES["scipy"].items()}
-
-
-@pytest.mark.slow
-def test_nothing_of_scipy_is_loaded_later_than_in_the_warm_parent():
-    probe = """
-import sys
-from sandbox.language.library import load_libraries
-from sandbox.language.facades import Facade
-from sandbox.language.library import tree
-from sandbox.language.scipy_library import members
-from sandbox.libraries import SCIPY
-load_libraries(SCIPY)
-print("\\n".join(f"{m.__package__} {m.__file__}" for m in list(sys.modules.values())
-    if getattr(m, "__file__", None) and m.__name__.startswith("scipy.")))
-print(*sys.modules)
-"""
-    command = [sys.executable, "-c", probe]
-    *files, loaded = subprocess.check_output(command, text=True).splitlines()
-
-    late = {name for line in files for name in late_imports(*line.split(" ", 1))}
-
-    # Of the test suite and the documentation, of array libraries that are not installed, and of
-    # functions that are not offered.
-    absent = {"cffi", "cupy", "cupyx", "dask", "jax", "matplotlib", "pytest", "sparse", "torch"}
-    absent |= {"psutil", "yaml", "sphinx", "numpy"}
-    left_out = {f"scipy.{place}.array_api_compat.dask" for place in ("_lib", "_external")}
-    missing = late - set(loaded.split(" ")) - left_out
-    assert {name for name in missing if name.partition(".")[0] not in absent} == set()
-
-
-def late_imports(package, path):
-    """Modules that functions of a Python file import when they are called."""
-    text = Path(path).read_text() if path.endswith(".py") else ""
-    if not re.search(r"^[ \t]+(import|from) ", text, re.MULTILINE):
-        return  # most have none; parsing them all takes many seconds
-    for node in statements_in_functions(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield resolve_name("." * node.level + (node.module or ""), package)
-
-
-def statements_in_functions(tree, inside=False):
-    """Each once; there are none in expressions, which most of a tree is."""
-    for node in ast.iter_child_nodes(tree):
-        if not isinstance(node, ast.expr):
-            if inside:
-                yield node
-            yield from statements_in_functions(node, inside or isinstance(node, ast.FunctionDef))

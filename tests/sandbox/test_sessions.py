@@ -265,16 +265,6 @@ def test_a_caller_may_name_the_class_and_allow_more_libraries(host):
         host.policy(source, interface)
 
 
-def test_several_policies_live_side_by_side(host):
-    policies = [host.policy(policy(f"return [{n}, {n}]"), TWO) for n in range(5)]
-    for running in policies:
-        running.begin(0)
-    policies.pop(2).close()
-    assert [running.act(np.zeros(2))[0] for running in policies] == [0, 1, 3, 4]
-    for running in policies:
-        running.close()
-
-
 def test_a_wrong_shape_or_seed_is_the_callers_mistake(host):
     with host.policy(policy("return obs"), TWO) as running:
         for seed in (-1, 2**64):

@@ -81,13 +81,6 @@ def test_one_that_fails_leaves_the_others_alone(host, what):
         assert [made.acts for made in policies] == [3, 1, 3]
 
 
-def test_all_may_fail_each_in_its_way(host):
-    with opened(host, FAILS, 5, limits=Limits(act_seconds=0.2)) as policies:
-        _, errors = Together(policies).act([[what] for what in FAULTS])
-
-    assert [type(errors[row]) for row in range(5)] == list(FAULTS.values())
-
-
 @pytest.mark.parametrize("seconds", [0.0, 0.15])
 def test_one_that_was_killed_from_outside_is_disturbed(host, seconds):
     with opened(host, FAILS, 3) as policies:
@@ -173,7 +166,12 @@ def test_what_is_slow_to_compile_costs_once(host):
 
 #: Sends back what it is sent: the least that a process beside the host can do.
 ECHO = "import os\nwhile data := os.read(0, 64): os.write(1, data)"
-ROUNDS, STEPS = 5, 100
+ROUNDS, STEPS = 5, 200
+
+
+def spent(pids):
+    """Processor time of this process and of these, in seconds."""
+    return time.process_time() + sum(time.clock_gettime((~pid << 3) | 2) for pid in pids)
 
 
 @pytest.fixture
@@ -185,6 +183,7 @@ def one_core():
     os.sched_setaffinity(0, cores)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads clocks of processes")
 def test_a_hand_over_costs_a_few_times_what_bare_pipes_do(one_core):
     command = [sys.executable, "-S", "-c", ECHO]
     options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
@@ -200,16 +199,16 @@ def test_a_hand_over_costs_a_few_times_what_bare_pipes_do(one_core):
             for echo in echoes:
                 assert echo.stdout.read(24) == message
 
-        ratios = []
+        seconds = {bare: 0.0, (lambda: together.act(observations)): 0.0}
+        pids = [process.pid for process in (*echoes, *policies)]
         for _ in range(ROUNDS):
-            times = []
-            for hand_over in (bare, lambda: together.act(observations)):
-                began = time.perf_counter()
+            for hand_over in seconds:
+                began = spent(pids)
                 for _ in range(STEPS):
                     hand_over()
-                times.append(time.perf_counter() - began)
-            ratios.append(times[1] / times[0])
+                seconds[hand_over] += spent(pids) - began
         for echo in echoes:
             echo.stdin.close()
 
-    assert min(ratios) < 4, ratios  # 1.4 to 2.0; other work on the core only adds
+    once, sandboxed = seconds.values()
+    assert sandboxed < 5 * once  # 1.4 to 2.0 times; more beside work that takes the caches

@@ -7,7 +7,6 @@ import pytest
 from acting import indented
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from speaking import LIMITS, forged_policy, forged_program
 
 from sandbox import (
     Box,
@@ -17,7 +16,6 @@ from sandbox import (
     Interface,
     Limits,
     PolicyError,
-    ProtocolError,
 )
 from sandbox.frames import FrameError
 from sandbox.tracing import MAX_CHARS, MAX_STEPS, MAX_STRINGS, Column, longest, pack, parse
@@ -280,20 +278,3 @@ def test_any_bytes_are_a_trace_that_can_be_or_none(data, steps):
     except FrameError:
         return
     assert all(len(values) == steps and name.isidentifier() for name, values in read.items())
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "say(22, b'')",
-        "say(22, struct.pack('<III', 9, 1, 1) + bytes(81) + b'a')",
-        "say(22, length=10**7)",
-        "say(19, b'text')",
-        "fault(0, b'refused')",
-    ],
-)
-def test_a_process_that_lies_about_a_trace_ends(answer):
-    running, process = forged_policy(f"ask(); {answer}", forged_program("TRACE", limits=LIMITS))
-    with pytest.raises(ProtocolError):
-        running.trace()
-    assert process.poll() is not None

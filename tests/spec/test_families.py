@@ -10,7 +10,7 @@ from own_cartpole import own_cartpole
 from scripted import policy, replies
 
 from promptpo import optimize
-from promptpo.spec import load_spec, prompt_parts, shipped_specs, spec_text
+from promptpo.spec import load_spec, prompt_parts, shipped_specs
 from promptpo.spec.catalog import SHIPPED_FOLDER, families, name_of
 
 #: Runs the command line where some packages cannot be imported.
@@ -97,12 +97,6 @@ def test_the_prompt_of_a_member_holds_what_the_model_needs_and_nothing_of_the_fa
     assert "def tolerance(" in parts.reward
     for word in ("family", "env.", "$", "object_position", "second_position"):
         assert word not in parts.text
-
-
-def test_the_text_of_a_spec_is_what_was_loaded():
-    spec = load_spec("metaworld:push-v3")
-    assert 'family.make_env("push-v3")' in spec_text(spec)
-    assert spec_text(load_spec("cartpole")) == (SHIPPED_FOLDER / "cartpole.py").read_text()
 
 
 def test_a_missing_package_is_named_with_the_extra_that_brings_it():

@@ -19,6 +19,8 @@ ROOT = Path(promptpo.__file__).parents[1]
 
 #: A spec whose parts are classes that use super() and inherit, closures, decorated and partial.
 PARTS = """import functools
+import sys
+import threading
 
 
 class Base:
@@ -56,10 +58,20 @@ def named(function):
 def observe(raw, env): return raw
 
 
+@functools.singledispatch
+def chosen(raw): return raw
+
+
+chain = float("nan")
+for _ in range(3000):
+    chain = [chain]
+ODD = chain, chosen, threading.Lock(), np.random.default_rng(0), sys.modules[__name__]
+
+
 @functools.lru_cache
 def make(size, *parts): raise RuntimeError(size)
 """
-MAKE = "make=functools.partial(make, 3, Env, Env.build, maker(2.0)),\n    observe=observe"
+MAKE = "make=functools.partial(make, 3, Env, Env.build, maker(2.0), *ODD),\n    observe=observe"
 BODY = 'def make():\n    raise RuntimeError("never made in these tests")\n'
 
 

@@ -36,16 +36,6 @@ def test_its_reward_is_the_environments(spec):
     assert deviation <= spec.reward_tolerance
 
 
-def test_its_signs_are_what_it_says(spec):
-    task = Task.open(spec)
-    task.reset(0)
-    task.env.state = np.array([0.0, 0.0])
-    cos_angle, sin_angle, velocity = task.step(np.array([2.0]))[0]
-    assert cos_angle > 0.9, "angle 0 is upright"
-    assert velocity > 0, "positive torque turns anticlockwise"
-    assert sin_angle > 0, "anticlockwise from upright is a tilt to the left"
-
-
 def test_every_argument_of_a_spec_is_in_the_guide():
     from dataclasses import fields
 

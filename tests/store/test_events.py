@@ -31,13 +31,6 @@ def path(tmp_path):
     return tmp_path / "events.jsonl"
 
 
-def test_events_come_back_in_order(path):
-    log_of(path, "a", "b", "c")
-    found = read_log(path)
-    assert texts_of(found.events) == ["a", "b", "c"]
-    assert (found.damaged, found.cut) == ({}, b"")
-
-
 def test_a_half_written_last_event_is_set_aside(path):
     for cut in (2, 5, 20):
         path.unlink(missing_ok=True)
@@ -119,11 +112,6 @@ def test_bytes_changed_at_random_never_refuse_a_log(path):
         found = read_log(path)
         lines = sum(bool(line.strip()) for line in bytes(data).split(b"\n"))
         assert len(found.events) + len(found.damaged) + bool(found.cut) == lines
-
-
-def test_events_of_another_version_are_passed_over(path):
-    path.write_bytes(b'{"type": "thought", "of": [1]}\n')
-    assert [e.type for e in read_log(path).events] == ["thought"]
 
 
 def test_transient_events_reach_listeners_only(path):

@@ -6,7 +6,6 @@ import pytest
 
 from promptpo.common.files import write_atomically
 from promptpo.errors import RunError
-from promptpo.llm.messages import Message
 from promptpo.store.folder import RunFolder
 from promptpo.types import Candidate, Key, Note, Rollout, Trajectory
 
@@ -40,20 +39,6 @@ def test_a_run_can_be_locked_once_and_is_running_meanwhile(tmp_path):
     os.close(folder.lock())
 
 
-def test_a_folder_that_is_no_run_is_refused(tmp_path):
-    with pytest.raises(RunError, match="not a run"):
-        RunFolder.open(tmp_path)
-
-
-def test_an_out_folder_that_cannot_be_made_is_refused(tmp_path):
-    (tmp_path / "file").touch()
-    with (
-        pytest.raises(RunError, match="give --out a folder"),
-        RunFolder.create(tmp_path / "file", "cartpole"),
-    ):
-        pass
-
-
 def test_episodes_come_back_as_they_were(tmp_path):
     folder = new_run(tmp_path)
     rng = np.random.default_rng(0)
@@ -76,13 +61,6 @@ def test_a_reply_that_a_person_wrote_is_left_alone(tmp_path):
     write_atomically(folder.prompts / "r01_c02_policy.reply.md", "mine")
     folder.write_reply(key, "theirs")
     assert (folder.prompts / "r01_c02_policy.reply.md").read_text() == "mine"
-
-
-def test_a_prompt_is_readable(tmp_path):
-    folder = new_run(tmp_path)
-    folder.write_prompt(Key(3, role="reflection"), [Message("system", "S"), Message("user", "U")])
-    text = (folder.prompts / "r03_reflection.prompt.md").read_text()
-    assert text.index("S") < text.index("U")
 
 
 def test_a_failed_candidate_keeps_its_error(tmp_path):

@@ -284,13 +284,6 @@ def test_run_json_has_the_first_event_where_that_is_lost(folder):
     assert (record.spec, record.title, record.settings["rounds"]) == ("toy", "A toy.", 2)
 
 
-def test_a_run_json_that_cannot_be_read_is_said(folder):
-    (folder.path / "run.json").write_text("{")
-    record = load_run(folder.path)
-    assert "run.json: not valid JSON" in record.unread[0]
-    assert record.best_name == "r01_c02"
-
-
 def test_a_log_of_another_format_is_refused_in_one_line(folder, capsys):
     lines = folder.events.read_text().splitlines()
     first = {name: value for name, value in json.loads(lines[0]).items() if name != "format"}

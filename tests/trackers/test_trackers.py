@@ -1,6 +1,7 @@
 """Trackers hold what a run's own folder holds, read back with the trackers' own packages."""
 
 import json
+from pathlib import Path
 
 import pytest
 from scripted import BAD, GOOD, data_of, replies, run
@@ -80,32 +81,23 @@ def test_tensorboard_has_scores_over_environment_steps_costs_and_the_policy(tmp_
 
 
 @pytest.mark.slow
-def test_mlflow_has_settings_scores_policies_and_the_report(tmp_path):
-    result, events = run(tmp_path, replies([BAD, GOOD]), track="mlflow")
-    client, (found,) = mlflow_runs(tmp_path / "runs")
-    assert found.info.status == "FINISHED"
-    assert found.info.run_name == f"cartpole/{result.folder.name}"
-    assert found.data.params["candidates"] == "2"
-    assert found.data.params["spec"] == "cartpole"
-    assert found.data.metrics["test/mean_return"] == 500.0
-    assert history(client, found, "candidate/mean_return") == close_to(expected(events))
-    artifacts = {a.path for a in client.list_artifacts(found.info.run_id)}
-    assert {"policies", "policy.py", "report.html"} <= artifacts
-    (policy,) = client.list_artifacts(found.info.run_id, "policies")
-    local = client.download_artifacts(found.info.run_id, policy.path, str(tmp_path))
-    assert "Pushes towards where" in open(local).read()  # noqa: PTH123, SIM115
-
-
-@pytest.mark.slow
-def test_a_resumed_run_goes_on_in_the_same_place_and_tells_nothing_twice(tmp_path):
+def test_mlflow_has_the_run_and_a_resumed_one_goes_on_there_and_tells_nothing_twice(tmp_path):
     script = replies([BAD, GOOD], [GOOD, BAD])
-    first, _ = run(tmp_path, script, rounds=1, track="tensorboard,mlflow")
-    _, before = mlflow_runs(tmp_path / "runs")
+    first, events = run(tmp_path, script, rounds=1, track="tensorboard,mlflow")
+    client, (before,) = mlflow_runs(tmp_path / "runs")
+    assert before.info.run_name == f"cartpole/{first.folder.name}"
+    assert (before.data.params["candidates"], before.data.params["spec"]) == ("2", "cartpole")
+    assert before.data.metrics["test/mean_return"] == 500.0
+    assert history(client, before, "candidate/mean_return") == close_to(expected(events))
+    artifacts = {a.path for a in client.list_artifacts(before.info.run_id)}
+    assert {"policies", "policy.py", "report.html"} <= artifacts
+    (policy,) = client.list_artifacts(before.info.run_id, "policies")
+    local = client.download_artifacts(before.info.run_id, policy.path, str(tmp_path))
+    assert "Pushes towards where" in Path(local).read_text()
     again = []
     optimize(resume=first.folder, rounds=2, on_event=again.append)
     client, (found,) = mlflow_runs(tmp_path / "runs")
-    assert [r.info.run_id for r in before] == [found.info.run_id]
-    assert found.info.status == "FINISHED"
+    assert (found.info.run_id, found.info.status) == (before.info.run_id, "FINISHED")
     points = close_to(expected(again))
     assert len(points) == 4 + 4  # each of the candidates, and again with what it played in round 2
     assert scalars(first.folder)["candidate/mean_return"] == points
@@ -113,12 +105,21 @@ def test_a_resumed_run_goes_on_in_the_same_place_and_tells_nothing_twice(tmp_pat
     assert [step for step, _ in history(client, found, "round/number")] == sorted(
         {step for step, _ in history(client, found, "best/mean_return")}
     )
+    (first.folder / "videos").mkdir(exist_ok=True)
+    films = [first.folder / "videos" / name for name in ("best.gif", "best.mp4")]
+    for film in films:
+        film.write_bytes(PIXEL)
+    assert send(RunFolder.open(first.folder), films) == []  # of a run that is over
+    (image,) = tensorboard(first.folder).Images("videos/best")
+    assert (image.width, image.height) == (1, 1)
+    there = {a.path for a in client.list_artifacts(found.info.run_id, "videos")}
+    assert there == {"videos/best.gif", "videos/best.mp4"}
 
 
 @pytest.mark.slow
 def test_a_tracker_that_a_resumed_run_starts_is_told_all(tmp_path):
-    script = replies([BAD, GOOD], [GOOD, BAD])
-    first, _ = run(tmp_path, script, rounds=1)
+    first, _ = run(tmp_path, replies([BAD, GOOD], [GOOD, BAD]), rounds=1)
+    assert not {path.name for path in first.folder.iterdir()} & {"tensorboard", "trackers"}
     again = []
     optimize(resume=first.folder, rounds=2, track="tensorboard", on_event=again.append)
     found = scalars(first.folder)
@@ -145,36 +146,10 @@ def test_a_tracker_that_fails_is_one_warning_and_the_run_goes_on(tmp_path, monke
     assert any("tracking by tensorboard" in data["text"] for data in data_of(again, "notice"))
 
 
-def test_without_track_nothing_is_tracked(tmp_path):
-    result, _ = run(tmp_path, replies([GOOD]))
-    left = {path.name for path in result.folder.iterdir()}
-    assert not left & {"tensorboard", "trackers", "wandb"}
-    assert not (tmp_path / "runs" / "mlruns").exists()
-
-
-@pytest.mark.slow
-def test_videos_can_follow_a_run_that_is_over(tmp_path):
-    result, _ = run(tmp_path, replies([GOOD]), track="tensorboard,mlflow")
-    (result.folder / "videos").mkdir()
-    films = [result.folder / "videos" / name for name in ("best.gif", "best.mp4")]
-    for film in films:
-        film.write_bytes(PIXEL)
-    assert send(RunFolder.open(result.folder), films) == []
-    (image,) = tensorboard(result.folder).Images("videos/best")
-    assert (image.width, image.height) == (1, 1)
-    client, (found,) = mlflow_runs(tmp_path / "runs")
-    there = {a.path for a in client.list_artifacts(found.info.run_id, "videos")}
-    assert there == {"videos/best.gif", "videos/best.mp4"}
-    assert found.info.status == "FINISHED"
-
-
 def test_a_failed_candidate_counts_and_keys_are_remembered_as_plain_json(tmp_path):
+    with pytest.raises(UsageError, match="track: 'tensorbord' is not known; did you mean"):
+        run(tmp_path, replies([GOOD]), track="mlflow, tensorbord")
     result, _ = run(tmp_path, replies(["no code at all", GOOD]), track="tensorboard")
     assert sorted(value for _, value in scalars(result.folder)["candidate/failed"]) == [0.0, 1.0]
     memory = json.loads((result.folder / "trackers" / "tensorboard.json").read_text())
     assert memory["told"] == ["candidate r01_c01 0", "candidate r01_c02 0", "round 1", "test"]
-
-
-def test_a_tracker_that_is_not_known_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="track: 'tensorbord' is not known; did you mean"):
-        run(tmp_path, replies([GOOD]), track="mlflow, tensorbord")

@@ -40,15 +40,12 @@ def refusal(tmp_path, name, before="pass", **environment):
     return line
 
 
-def test_a_missing_package_is_named_before_the_run_starts(tmp_path):
+def test_a_missing_package_or_key_is_said_before_the_run_starts(tmp_path):
     packages = {"tensorboard": "tensorboardX", "wandb": "wandb", "mlflow": "mlflow"}
     for name, package in packages.items():
         line = refusal(tmp_path, name, f"sys.modules[{package!r}] = None")
         install = f"run: pip install 'promptpo[{name}]'"
         assert f"the package '{package}' is not installed; {install}" in line
-
-
-def test_a_missing_or_refused_key_of_wandb_is_said_before_the_run_starts(tmp_path):
     pytest.importorskip("wandb")
     remedy = "wandb has no API key; run: wandb login, or set WANDB_MODE=offline"
     assert remedy in refusal(tmp_path, "wandb")

@@ -112,11 +112,11 @@ def round_end(number: int, winner: str, best: str, time: float, rate: float = 0.
 def one_round(folder: Path | str, candidates: int = 4, **settings: Any) -> Iterator[Event]:
     """From the start to the end of round 1 of 5: one candidate fails, the others score."""
     yield run(folder, candidates=candidates, **settings)
-    yield Event("call", {"key": key("feedback"), "state": "sent"}, START + 1, True)
+    yield Event("prompt", {"key": key("feedback"), "messages": []}, START + 1)
     yield reply("feedback", 3)
     for i in range(1, candidates + 1):
         yield state(1, i, "asked", 4)
-        yield Event("call", {"key": key("policy", 1, i), "state": "sent"}, START + 4, True)
+        yield Event("prompt", {"key": key("policy", 1, i), "messages": []}, START + 4)
     for i in range(1, candidates + 1):
         yield reply("policy", 8, 1, i)
         yield state(1, i, "rolling out", 8)

@@ -15,7 +15,6 @@ from rich.console import Console
 from run_events import (
     START,
     before_tuning,
-    candidate,
     one_round,
     rollout,
     round_end,
@@ -24,7 +23,6 @@ from run_events import (
     the_end,
     tuned,
     tuning_state,
-    usage,
     watched,
 )  # fmt: skip
 from test_lines import ACCOUNT
@@ -32,7 +30,7 @@ from test_lines import ACCOUNT
 import promptpo
 from promptpo.store.events import Event
 from promptpo.ui.live import kept_line, picture
-from promptpo.ui.progress import WatchedRun
+from promptpo.ui.progress import WatchedRun, activity
 
 ROOT = Path(promptpo.__file__).parents[1]
 
@@ -58,16 +56,27 @@ def test_the_picture_shows_states_scores_and_costs() -> None:
     assert re.search(r"round 1 of 5 .* 0:12", shown)
     assert re.search(r"r01_c01 +✓ scored +0/2 +700 +1,000", shown)
     assert re.search(r"r01_c02 +✗ failed .*ValueError: no x+…", shown)
-    assert "best so far  none yet" in shown
+    assert "best so far  r01_c04, success 1.00, return 2,800" in shown
     assert "12 calls, 34,120 + 8,200 tokens, $0.12" in shown
     assert "search 42,500" in shown
 
 
-def test_calls_in_flight_are_counted_until_their_reply() -> None:
-    events = list(one_round("runs/x"))
-    asked = next(i for i, e in enumerate(events) if e.type == "reply" and e.data["key"]["round"])
-    assert "4 calls in flight" in drawn(watched(*events[:asked]))
-    assert "in flight" not in drawn(watched(*events))
+def test_what_is_going_on_is_said_at_any_moment() -> None:
+    opening = Event("opening", {"text": "starting the workers"}, START - 2, transient=True)
+    assert activity(watched(opening), START) == "starting the workers, 0:02"
+    events = [*one_round("runs/x"), *the_end("runs/x")]
+    moments = range(len(events))
+    said = dict.fromkeys(activity(watched(opening, *events[:i]), START + 9) for i in moments)
+    waiting = [f"waiting for {n} replies of openai/gpt-5, 0:05" for n in (4, 3)]
+    for words in (
+        "waiting for 1 reply of openai/gpt-5, 0:08", *waiting, f"{waiting[1]}; playing r01_c01",
+        "playing r01_c04", "playing selection episodes", "playing held-out episodes",
+    ):  # fmt: skip
+        assert words in said, said
+    assert activity(watched(*events), START + 40) == ""
+    manual = watched(run("runs/x", model="manual"), *events[1:2])
+    assert activity(manual) == "waiting for r00_feedback.reply.md in runs/x/prompts"
+    assert "now          waiting for 4 replies" in drawn(watched(*events[:11]))
 
 
 def test_time_left_follows_the_rounds_so_far() -> None:
@@ -95,14 +104,6 @@ def test_the_best_so_far_stays_over_rounds() -> None:
     assert "best so far  r01_c04" in drawn(run_)
 
 
-def test_a_search_without_a_model_speaks_of_none() -> None:
-    begun = run("runs/x", model=None, method="random-search")
-    events = [rollout(1, 1, [500.0], 5), candidate(1, 1, 5), usage(6, calls=0, cost=0.0)]
-    shown = drawn(watched(begun, *events))
-    assert "r01_c01" in shown
-    assert not re.search("model|call|\\$", shown)
-
-
 def test_the_picture_follows_a_tuning_until_its_end() -> None:
     for width in (80, 120):
         shown = drawn(watched(*before_tuning(), tuning_state(12_000, 9)), width)
@@ -120,9 +121,11 @@ def test_the_picture_follows_a_tuning_until_its_end() -> None:
 SHOW = """
 import sys, time
 sys.path[:0] = [sys.argv[1], sys.argv[2]]
-from run_events import one_round, the_end
+from run_events import Event, one_round, the_end
 from promptpo.ui import open_view
 with open_view() as view:
+    view(Event("opening", {"text": "starting the workers"}, time.time(), transient=True))
+    time.sleep(1)
     for event in one_round("runs/x"):
         view(event)
         if event.data.get("state") == "rolling out":
@@ -160,6 +163,7 @@ def test_the_live_view_on_a_terminal() -> None:
     written = on_a_terminal()
     assert "rolling out" in written
     assert COLOUR.search(written)
+    assert written.index("\rstarting the workers, ") < written.index("reach: Reach a goal")
     seen = re.sub(r"\x1b\[[?\d;]*[a-zA-Z]", "", written)
     assert "success 0.96, 95% interval 0.87 to 0.99 (48 of 50 episodes)" in seen
     assert seen.rstrip().endswith("all rounds are done")

@@ -54,7 +54,7 @@ def test_results_are_tables(cells):
 
 def test_the_stop_button_ends_a_run_cleanly(cells):
     def press(message):
-        if "in flight" in message["content"].get("data", {}).get("text/plain", ""):
+        if "waiting for" in message["content"].get("data", {}).get("text/plain", ""):
             cells.manager.interrupt_kernel()
 
     code = f"r = {RUN.format(model='manual')}; print(r.status)"

@@ -35,7 +35,7 @@ def test_an_mp4_is_h264_for_every_player_with_its_header_first(tmp_path):
     assert data.index(b"ftyp") < data.index(b"moov") < data.index(b"mdat")
 
 
-@pytest.mark.parametrize(("count", "fps"), [(1, FPS), (2, FPS), (60, FPS), (81, 80 / 3), (5, 0.5)])
+@pytest.mark.parametrize(("count", "fps"), [(1, FPS), (81, 80 / 3), (5, 0.5)])
 def test_each_picture_is_shown_in_its_time_and_the_last_one_is_held(tmp_path, count, fps):
     clip = Clip(write_mp4(tmp_path, count, fps))
     held = max(0, round(fps) - 1)  # for a second
@@ -68,29 +68,22 @@ def frames(gif):
         yield np.array(gif.convert("RGB")), gif.info["duration"]
 
 
-def test_a_short_gif_keeps_every_picture_and_its_pace_and_repeats_for_ever(tmp_path):
+def test_a_gif_keeps_its_pace_and_is_thinned_to_be_small(tmp_path):
     gif = write_gif(tmp_path / "short.gif", shaded(20), fps=4.0)
     assert gif.info["loop"] == 0
     assert [delay for _, delay in frames(gif)] == [*[250] * 19, 1000]
-
-
-def test_a_long_gif_is_thinned_and_ends_with_its_last_picture(tmp_path):
-    for count in (139, 140, 141, 142, 500, 1001):
+    for count in (140, 141, 142, 500):
         gif = write_gif(tmp_path / "long.gif", shaded(count), fps=30.0)
         assert 70 <= gif.n_frames <= 141
         *_, (last, _) = frames(gif)
         assert np.abs(last.mean(axis=(0, 1)) - (255, 0, 0)).max() < 8
-
-
-def test_a_gif_is_small(tmp_path):
     assert write_gif(tmp_path / "large.gif", shaded(3, (1280, 640))).size == (420, 210)
     rng = np.random.default_rng(0)
     noise = (
         Image.fromarray(rng.integers(0, 256, (300, 400, 3), dtype=np.uint8)) for _ in range(60)
     )
-    gif = write_gif(tmp_path / "noise.gif", noise)
+    assert write_gif(tmp_path / "noise.gif", noise).n_frames >= 2
     assert (tmp_path / "noise.gif").stat().st_size <= MAX_BYTES
-    assert gif.n_frames >= 2
 
 
 class Pictures:
@@ -119,7 +112,7 @@ def draw(width=640, height=101, failure="", title="best of 50 held-out episodes"
     return kept.all[-1]
 
 
-@pytest.mark.parametrize("width", [16, 96, 257, 400, 640, 1280])
+@pytest.mark.parametrize("width", [16, 257, 640])
 def test_the_picture_stays_as_it_is_above_the_strip(width):
     full = draw(width, title="a long title " * 30)
     assert (full[:101, :width] == PICTURE).all()
@@ -130,9 +123,8 @@ def test_the_picture_stays_as_it_is_above_the_strip(width):
         assert (full[-2:] == ground).all()
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
+def test_each_part_of_a_moment_shows():
+    for other in (
         {"steps": 124},
         {"reward": 1.0},
         {"total": 0.5},
@@ -140,17 +132,9 @@ def test_the_picture_stays_as_it_is_above_the_strip(width):
         {"over": True},
         {"failure": "ZeroDivisionError"},
         {"success": None},
-    ],
-)
-def test_each_part_of_a_moment_shows(other):
-    assert (draw(**other) != draw()).any()
-
-
-def test_without_a_success_test_nothing_is_said_of_success():
+    ):
+        assert (draw(**other) != draw()).any()
     assert (draw(success=None, over=True) == draw(success=None)).all()
-
-
-def test_the_text_has_contrast():
     strip = draw()[101:].astype(int).sum(axis=2)
     assert strip.max() - np.median(strip) > 500
 

@@ -177,26 +177,18 @@ def test_halfcheetah(backend, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_meta_world(tmp_path):
-    variables()
-    clip = film(tmp_path, "metaworld_reach", 15, 4, size=(320, 240))
-    assert clip.width == 320
-    # The table lies below the background: the picture is not upside down.
-    picture = clip.pictures[0][:240].astype(float)
-    warm = picture[..., 0] - picture[..., 2]
-    assert warm[150:240, 80:240].mean() > warm[:60, 160:].mean() + 15
-
-
-@pytest.mark.slow
-def test_high_quality_differs(tmp_path):
+def test_meta_world_in_both_qualities(tmp_path):
     variables()
     pictures = []
     for quality in ("fast", "high"):
-        folder = tmp_path / quality
-        folder.mkdir()
-        clip = film(folder, "mujoco_halfcheetah", 2, 6, quality=quality)
-        pictures.append(clip.pictures[0][:480].astype(int))
-    assert (np.abs(pictures[0] - pictures[1]).max(axis=2) > 40).mean() > 0.01
+        (tmp_path / quality).mkdir()
+        clip = film(tmp_path / quality, "metaworld_reach", 4, 4, size=(320, 240), quality=quality)
+        assert clip.width == 320
+        pictures.append(clip.pictures[0][:240].astype(float))
+    # The table lies below the background: the picture is not upside down.
+    warm = pictures[0][..., 0] - pictures[0][..., 2]
+    assert warm[150:240, 80:240].mean() > warm[:60, 160:].mean() + 15
+    assert (np.abs(pictures[0] - pictures[1]).max(axis=2) > 20).mean() > 0.005
 
 
 def test_the_floor_goes_along_with_a_runner():

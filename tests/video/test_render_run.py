@@ -64,40 +64,21 @@ def seeds(chosen):
     return {label: e.seed for label, e in chosen.items()}
 
 
-def test_best_median_and_worst_by_success_then_return():
+def test_episodes_are_chosen_by_name_or_number_and_none_twice():
     assert seeds(pick(EPISODES, ALL)) == {"best": 2, "median": 0, "worst": 1}
     episodes = [Episode(0, 9.0, 5, False), Episode(1, 1.0, 5, True), Episode(2, 8.0, 5, False)]
     assert seeds(pick(episodes, ALL)) == {"best": 1, "median": 0, "worst": 2}
     failed = Episode(9, 99.0, 0, error="ZeroDivisionError")
     assert seeds(pick([*EPISODES, failed], ("worst",))) == {"worst": 9}
-
-
-def test_no_episode_is_filmed_twice():
     equal = [Episode(seed, 500.0, 500) for seed in range(4)]
     assert len(set(seeds(pick(equal, ALL)).values())) == 3
     assert list(pick(EPISODES[:1], ALL)) == ["best"]
     assert list(pick(EPISODES[:2], ALL)) == ["best", "median"]
-
-
-def test_a_number_takes_the_first_ones():
     assert seeds(pick(EPISODES, parse_episodes("2"))) == {"episode1": 0, "episode2": 1}
-
-
-def test_names_of_episodes_are_read_or_refused():
     assert parse_episodes("worst, best,worst") == ("worst", "best")
     for words in ("beste", "", "best,", "0", "-1", "best,3"):
         with pytest.raises(UsageError, match=r"--episodes: .* is neither one of best, median"):
             Options(episodes=parse_episodes(words))
-
-
-@pytest.fixture(scope="module")
-def filmed(finished, tmp_path_factory):
-    """Folder, files and notes of the run's films in both formats."""
-    folder = tmp_path_factory.mktemp("filmed") / "run"
-    shutil.copytree(finished, folder)
-    notes = Notes()
-    files = render_run(folder, Options(formats=("mp4", "gif")), watcher=notes)
-    return folder, files, notes
 
 
 @pytest.fixture
@@ -117,37 +98,29 @@ def policy_file(folder, source):
 
 
 @pytest.mark.slow
-def test_the_films_are_of_the_best_median_and_worst_episode_as_they_were_scored(filmed):
-    folder, files, notes = filmed
+def test_the_films_are_of_the_best_median_and_worst_episode_as_they_were_scored(copied):
+    notes = Notes()
+    files = render_run(copied, Options(formats=("mp4", "gif")), watcher=notes)
     assert (notes.warnings, notes.played) == ([], 0)
-    episodes = record_of(folder)["episodes"]
+    episodes = record_of(copied)["episodes"]
     ranked = sorted(((e["return"], e["seed"]) for e in episodes), reverse=True)
     assert ranked[0][0] > ranked[-1][0]
     names = [f.name.partition("_seed")[0] for f in files]
     assert names == [*["best"] * 2, *["median"] * 2, *["worst"] * 2]
     assert [f.suffix for f in files] == [".mp4", ".gif"] * 3
-    assert all(f.parent == folder / "videos" for f in files)
+    assert all(f.parent == copied / "videos" for f in files)
     by_seed = {e["seed"]: e for e in episodes}
     chosen = [by_seed[int(f.stem.partition("_seed")[2])] for f in files[::2]]
     assert [e["return"] for e in chosen] == [ranked[0][0], ranked[4][0], ranked[-1][0]]
     for label, episode in zip(names[::2], chosen, strict=True):
         assert notes.labels[label] == episode["length"]
         assert notes.steps[label] == list(range(1, episode["length"] + 1))
-    for path in files[1::2]:
-        with Image.open(path) as gif:
-            assert gif.format == "GIF"
-            assert gif.n_frames > 1
-        assert path.stat().st_size < 5_000_000
-
-
-@pytest.mark.slow
-def test_a_player_shows_pictures_and_captions(filmed):
-    _, files, notes = filmed
-    best = next(f for f in files if f.name.startswith("best") and f.suffix == ".mp4")
-    steps = notes.labels["best"]
-    clip = Clip(best)
+    with Image.open(files[1]) as gif:
+        assert (gif.format, gif.n_frames > 1) == ("GIF", True)
+    clip = Clip(files[0])
     assert (clip.width, clip.height) == (600, 470)
     # CartPole goes at 50 steps a second; every second one is a picture; the last one is held.
+    steps = notes.labels["best"]
     assert clip.duration == pytest.approx((steps + 1) // 2 / 25 + 1.0, abs=0.05)
     first, later = clip.picture(0.02), clip.picture(clip.duration / 2)
     assert (first[:390] > 240).mean() > 0.9
@@ -180,35 +153,15 @@ def test_a_return_that_differs_from_the_record_is_warned_of(copied):
 
 
 @pytest.mark.slow
-def test_a_run_without_held_out_scores_is_scored_first(copied):
-    change_log(copied, lambda e: None if "test" in (e["type"], e.get("stream")) else e)
-    notes = Notes()
-    files = render_run(copied, Options(episodes=("worst",)), watcher=notes)
-    assert (notes.played, notes.warnings, len(files)) == (9, [], 1)
-
-
-@pytest.mark.slow
-def test_other_settings_than_the_runs_are_scored_first(finished, tmp_path):
-    notes = Notes()
-    settings = {"seed": 7, "test_episodes": 2}
-    render_run(finished, Options(episodes=("best",)), to=tmp_path, settings=settings, watcher=notes)
-    assert notes.played == 2
-
-
-@pytest.mark.slow
-def test_a_number_films_the_first_episodes(finished, tmp_path):
-    files = render_run(finished, Options(episodes=2), to=tmp_path / "new")
-    seeds = record_of(finished)["seeds"][:2]
+def test_a_run_without_held_out_scores_or_with_other_settings_is_scored_first(copied, tmp_path):
+    files = render_run(copied, Options(episodes=2), to=tmp_path / "new")
+    seeds = record_of(copied)["seeds"][:2]
     assert [f.name for f in files] == [f"episode{n}_seed{s}.mp4" for n, s in enumerate(seeds, 1)]
-
-
-@pytest.mark.slow
-def test_a_policy_file_is_scored_and_filmed_beside_it(tmp_path):
-    path = policy_file(tmp_path, scripted.BAD)
-    notes = Notes()
-    files = render_policy(path, Options(episodes=("best",)), settings=CARTPOLE, watcher=notes)
-    assert (notes.played, notes.warnings) == (3, [])
-    assert [f.parent for f in files] == [tmp_path / "videos"]
+    change_log(copied, lambda e: None if "test" in (e["type"], e.get("stream")) else e)
+    for settings, episodes in (({}, 9), ({"seed": 7, "test_episodes": 2}, 2)):
+        notes = Notes()
+        assert render_run(copied, Options(episodes=("worst",)), settings=settings, watcher=notes)
+        assert (notes.played, notes.warnings) == (episodes, [])
 
 
 @pytest.mark.slow
@@ -235,104 +188,42 @@ def test_a_policy_that_does_not_start_is_one_error(tmp_path):
 
 
 @pytest.mark.slow
-def test_one_policy_object_for_all_episodes_is_played_from_the_first_one_on(tmp_path):
+def test_a_policy_file_is_scored_and_every_step_shown_at_the_rate_asked_for(tmp_path):
+    """One object plays all episodes, from the first one on."""
     path = policy_file(tmp_path, LEARNS)
     notes = Notes()
+    options = Options(episodes=("best",), fps=25.0, size=(320, 240))
     settings = {**CARTPOLE, "policy_lifetime": "evaluation"}
-    render_policy(path, Options(episodes=("best",)), settings=settings, watcher=notes)
-    assert notes.warnings == []
+    (file,) = render_policy(path, options, settings=settings, watcher=notes)
+    assert (notes.played > 0, notes.warnings) == (True, [])
+    assert file.parent == tmp_path / "videos"
     assert notes.labels["best"] > 20
-
-
-@pytest.mark.slow
-def test_every_step_is_shown_at_the_rate_asked_for(tmp_path):
-    path = policy_file(tmp_path, scripted.BAD)
-    notes = Notes()
-    options = Options(episodes=1, fps=10.0, size=(320, 240))
-    (file,) = render_policy(path, options, settings=CARTPOLE, watcher=notes)
-    steps = notes.steps["episode1"][-1]
     clip = Clip(file)
-    assert clip.duration == pytest.approx(steps / 10 + 1.0, abs=0.05)
+    assert clip.duration == pytest.approx(notes.labels["best"] / 25 + 1.0, abs=0.05)
     assert clip.width == 320
 
 
-def test_no_such_run(tmp_path):
+def test_what_cannot_be_filmed_is_one_line(copied, tmp_path):
     with pytest.raises(RunError, match="not a run"):
         render_run(tmp_path)
-
-
-def test_a_run_without_a_best_policy(copied):
+    with pytest.raises(UsageError, match="give --test-episodes at least 1"):
+        render_run(copied, to=tmp_path, settings={"test_episodes": 0})
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="give --to a folder that can be written"):
+        render_run(copied, to=tmp_path / "file" / "videos")
     (copied / "best" / "policy.py").unlink()
     with pytest.raises(RunError, match="no best policy in it yet"):
         render_run(copied)
-
-
-def test_a_policy_file_needs_its_task(tmp_path):
     with pytest.raises(UsageError, match="give the task that it is for with --spec"):
         render_policy(policy_file(tmp_path, scripted.BAD), settings={})
 
 
-def test_without_held_out_episodes_there_is_nothing_to_film(finished, tmp_path):
-    with pytest.raises(UsageError, match="give --test-episodes at least 1"):
-        render_run(finished, to=tmp_path, settings={"test_episodes": 0})
-
-
-def test_a_folder_that_cannot_be_written(finished, tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="give --to a folder that can be written"):
-        render_run(finished, to=tmp_path / "file" / "videos")
-
-
 def test_an_environment_that_draws_nothing_is_one_line(tmp_path):
-    spec = tmp_path / "blind.py"
-    spec.write_text(BLIND)
-    settings = {**CARTPOLE, "spec": str(spec)}
-    notes = Notes()
+    path, notes = policy_file(tmp_path, scripted.BAD), Notes()
     for episodes in (1, ("best",)):
-        with pytest.raises(SpecError, match=r"blind.py: the environment draws nothing; `promptpo"):
-            render_policy(
-                policy_file(tmp_path, scripted.BAD),
-                Options(episodes=episodes), settings=settings, watcher=notes,
-            )  # fmt: skip
+        with pytest.raises(
+            SpecError, match=r"pandemic.py: the environment draws nothing; `promptpo"
+        ):
+            options = Options(episodes=episodes)
+            render_policy(path, options, settings={**CARTPOLE, "spec": "pandemic"}, watcher=notes)
     assert notes.played == 0
-
-
-BLIND = '''
-"""Blind: an environment that draws nothing.
-
-Anything goes.
-"""
-
-import gymnasium
-import numpy as np
-
-from promptpo.spec import EnvSpec, field
-
-
-class Observation:
-    """Nothing much."""
-
-    number: float = field(doc="always 0")
-
-
-def reward(observation, action, next_observation):
-    """No reward."""
-    return 0.0
-
-
-class Blind(gymnasium.Env):
-    observation_space = gymnasium.spaces.Box(-1, 1, (1,))
-    action_space = gymnasium.spaces.Discrete(2)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        return np.zeros(1), {}
-
-    def step(self, action):
-        return np.zeros(1), 0.0, False, False, {}
-
-
-SPEC = EnvSpec(
-    make=Blind, observation=Observation, action="An int: 0 or 1.", reward=reward, horizon=5
-)
-'''

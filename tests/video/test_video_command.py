@@ -51,16 +51,13 @@ def policy(tmp_path):
     return tmp_path
 
 
-def test_the_files_of_a_run_are_named(finished, tmp_path):
-    done = video(tmp_path, finished, "--to", "films", "--format", "gif,mp4", "--episodes", "worst")
+def test_the_files_of_a_run_or_of_a_policy_that_is_played_first_are_named(finished, policy):
+    done = video(policy, finished, "--to", "films", "--format", "gif,mp4", "--episodes", "worst")
     assert (done.returncode, done.stderr) == (0, "")
     gif, mp4 = done.stdout.splitlines()
     assert gif.startswith("films/worst_seed")
     assert (gif[-4:], mp4[-4:]) == (".gif", ".mp4")
-    assert all((tmp_path / name).stat().st_size > 1000 for name in (gif, mp4))
-
-
-def test_a_policy_file_says_that_it_is_played_first(policy):
+    assert all((policy / name).stat().st_size > 1000 for name in (gif, mp4))
     done = video(policy, "policy.py", *CARTPOLE)
     assert done.stderr == "playing 2 held-out episodes to choose from\n"
     assert [line[:12] for line in done.stdout.splitlines()] == ["videos/best_", "videos/media"]
@@ -113,61 +110,49 @@ def test_what_cannot_be_is_one_line(policy, monkeypatch, capsys):
         assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("module", ["PIL", "imageio_ffmpeg"])
-def test_without_a_package_the_extra_is_named(policy, module):
-    code = (
-        f"import sys; sys.modules['{module}'] = None; from promptpo.cli import main;"
-        "raise SystemExit(main(['video', *sys.argv[1:]]))"
-    )
-    line = refusal(policy, "policy.py", *CARTPOLE, code=2, start=("-c", code))
-    assert line == "videos need Pillow and imageio-ffmpeg; pip install 'promptpo[video]'"
-
-
-def test_without_ffmpeg_it_is_named(policy):
+def test_what_is_missing_is_named(policy, tmp_path_factory):
+    for module in ("PIL", "imageio_ffmpeg"):
+        code = (
+            f"import sys; sys.modules['{module}'] = None; from promptpo.cli import main;"
+            "raise SystemExit(main(['video', *sys.argv[1:]]))"
+        )
+        line = refusal(policy, "policy.py", *CARTPOLE, code=2, start=("-c", code))
+        assert line == "videos need Pillow and imageio-ffmpeg; pip install 'promptpo[video]'"
     env = {**ENV, "IMAGEIO_FFMPEG_EXE": "/nowhere/ffmpeg"}
     line = refusal(policy, "policy.py", *CARTPOLE, code=2, env=env)
     assert line == "MP4 needs the program ffmpeg; install it, or name it in IMAGEIO_FFMPEG_EXE"
-
-
-def test_without_pygame_the_extra_is_named(policy, tmp_path_factory):
     env = broken(tmp_path_factory.mktemp("broken"), "pygame")
     line = refusal(policy, "policy.py", *CARTPOLE, "--episodes", "1", code=3, env=env)
     assert "cartpole.py: drawing it needs pygame" in line
     assert line.endswith("; pip install 'promptpo[video]'")
 
 
-def test_without_opengl_mujoco_names_the_packages(policy, tmp_path_factory):
+def test_without_opengl_mujoco_names_the_packages_and_others_draw_all_the_same(
+    policy, tmp_path_factory
+):
     env = broken(tmp_path_factory.mktemp("broken"), "OpenGL")
     env.pop("MUJOCO_GL", None)
     line = refusal(
         policy, "policy.py", "--spec", "mujoco_halfcheetah", "--episodes", "1", code=3, env=env
     )
     assert line.startswith("MuJoCo cannot draw: no EGL and no OSMesa here; install the packages")
-
-
-def test_without_opengl_other_environments_draw_all_the_same(policy, tmp_path_factory):
-    env = broken(tmp_path_factory.mktemp("broken"), "OpenGL")
-    env.pop("MUJOCO_GL", None)
     done = video(policy, "policy.py", *CARTPOLE, "--episodes", "1", env=env)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_simulator_that_dies_is_one_line(policy):
-    spec = own_cartpole()
-    dying = spec.replace(
-        '    return gymnasium.make("CartPole-v1", disable_env_checker=True)',
-        '    env = gymnasium.make("CartPole-v1", disable_env_checker=True)\n'
-        "    import os\n\n"
-        "    env.unwrapped.step = lambda action: os._exit(3)\n"
-        "    return env",
+def test_what_goes_wrong_while_it_plays_is_one_line(policy):
+    dying = own_cartpole(
+        (
+            '    return gymnasium.make("CartPole-v1", disable_env_checker=True)',
+            '    env = gymnasium.make("CartPole-v1", disable_env_checker=True)\n'
+            "    import os\n\n"
+            "    env.unwrapped.step = lambda action: os._exit(3)\n"
+            "    return env",
+        )
     )
-    assert dying != spec
     (policy / "dying.py").write_text(dying)
     line = refusal(policy, "policy.py", "--spec", "dying.py", "--episodes", "1", code=1)
     assert line.startswith("the drawing process ended early: ")
-
-
-def test_a_policy_that_does_not_compile_is_named_with_its_line(policy):
     (policy / "policy.py").write_text("class Policy:\n    def act(self, obs:\n        return 0\n")
     line = refusal(policy, "policy.py", *CARTPOLE, code=1)
     assert line.startswith("policy.py:2: the policy failed: this is not valid Python")

@@ -91,6 +91,10 @@ SPEC = EnvSpec(
     horizon=200,
     success=lambda info, reward, terminated: info["arrived"],
     expert=expert,
+    # What else counts, recorded of every episode and shown (import Metric, Constraint):
+    # metrics={"effort": Metric(lambda info, reward, terminated: info["force"] ** 2, "sum")},
+    # constraints={"top speed": Constraint(speed, "max", unit="m/s", at_most=2.0)},
+    # objective="cvar10",  # the worst tenth of the episodes ranks policies, not the mean
     # What there is to compare with. Measure it anew when the environment has changed:
     # python -m promptpo.spec.baselines THIS_FILE --episodes 100
     references={},

@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 NOISY = policy("return int(np.random.random() < 0.5)")
 #: Keeps the pole up for all 500 steps, and computes for seconds: its sleep would take no time.
 SLOW = GOOD.replace("        lean", "        sum(range(60_000))\n        lean", 1)
-SEEDS = tuple(range(20))
+SEEDS = tuple(range(12))
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +187,7 @@ async def disturbed(executor, *blows):
     """A long job in the middle of which something happens, and happens again."""
     job = asyncio.ensure_future(executor.run(PlayJob(SLOW, SEEDS)))
     for blow in blows:
-        await asyncio.sleep(0.8)
+        await asyncio.sleep(0.5)
         assert not job.done()
         blow()
     return await job
@@ -199,7 +199,8 @@ def undisturbed():
         return asyncio.run(executor.run(PlayJob(SLOW, SEEDS)))
 
 
-def test_whatever_is_killed_nothing_is_lost_or_counted_twice(cluster, undisturbed):
+def test_whatever_is_lost_nothing_is_lost_or_counted_twice(cluster, undisturbed):
+    """Policies, a worker, a seat; then a node, and another joins."""
     with on_cluster(cluster) as executor:
         asyncio.run(executor.describe())
 
@@ -212,16 +213,6 @@ def test_whatever_is_killed_nothing_is_lost_or_counted_twice(cluster, undisturbe
                 policies = [p for p in under if p.ppid() != worker]  # the warm parent's children
                 max(policies, key=lambda p: sum(p.cpu_times()[:2])).kill()  # the one that plays
 
-        blows = (kill_policies, lambda: kill(WORKER), lambda: kill(SEAT))
-        found = asyncio.run(disturbed(executor, *blows))
-        assert found.error is None
-        assert found == undisturbed
-
-
-def test_a_node_is_lost_and_another_joins(cluster, undisturbed):
-    with on_cluster(cluster) as executor:
-        asyncio.run(executor.describe())
-
         def lose():
             node = next(n for n in cluster.list_all_nodes() if not n.head)
             os.kill(node.all_processes["raylet"][0].process.pid, signal.SIGKILL)
@@ -230,12 +221,16 @@ def test_a_node_is_lost_and_another_joins(cluster, undisturbed):
         def join():
             cluster.add_node(**NODE)
 
-        assert asyncio.run(disturbed(executor, lose, join)) == undisturbed
+        blows = (kill_policies, lambda: kill(WORKER), lambda: kill(SEAT), lose, join)
+        found = asyncio.run(disturbed(executor, *blows))
+        assert found.error is None
+        assert found == undisturbed
         deadline = time.monotonic() + 60
         while executor.about["nodes"] != 2 and time.monotonic() < deadline:
             time.sleep(0.1)
         assert executor.about["nodes"] == 2
-        assert asyncio.run(executor.run(PlayJob(SLOW, SEEDS))) == undisturbed
+        found = asyncio.run(executor.run(PlayJob(SLOW, SEEDS[:2])))
+        assert found.results == undisturbed.results[:2]
 
 
 SMALL = (
@@ -279,13 +274,3 @@ def test_a_driver_that_is_killed_leaves_nothing_and_its_run_is_resumed(cluster, 
     assert main(["--resume", str(folder)]) == 0
     assert events(folder) == events(folder_in(tmp_path / "local"))
     assert json.loads((folder / "run.json").read_text())["executor"]["name"] == "ray"
-
-
-def test_eval_plays_the_same_episodes(cluster, tmp_path, capsys):
-    file = tmp_path / "policy.py"
-    file.write_text(BAD)
-    found = []
-    for where in (("--workers", "1"), ("--ray-address", cluster.address)):
-        assert main(["eval", str(file), "cartpole", "--episodes", "20", "--json", *where]) == 0
-        found.append(json.loads(capsys.readouterr().out))
-    assert found[0] == found[1]

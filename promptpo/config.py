@@ -63,7 +63,8 @@ def option(
     that it may be; ``| None`` where it may be left open.
 
     Args:
-        within: the least and the most that a number may be; beyond them it is a slip of the hand.
+        within: the least and the most that a number may be, or a text have of characters; beyond
+            them it is a slip of the hand.
         resumable: may change when a run is resumed; those of the group "limits" always may.
         several: the value is a comma-separated list of these.
     """
@@ -138,7 +139,7 @@ class Setting:
             raise UsageError(
                 f"{self.name} must not hold control characters ({what}): {shown(value)}"
             )
-        if len(value) > _MOST_CHARACTERS:
+        if len(value) > (self.within[1] if self.within else _MOST_CHARACTERS):
             raise UsageError(f"{self.name} has {len(value):,} characters: {shown(value)}")
 
     def _check_number(self, value: float) -> None:
@@ -277,6 +278,7 @@ class RunConfig(PlaySettings):
     facts: bool = _task(
         True, "tell models the facts that a spec gives of its machine (its data sheet)"
     )
+    name: str = _task("", "a name by which commands find the run", within=(0, 80), resumable=True)
     out: str = _task("runs", "folder that receives the run's own folder", metavar="DIR")
     track: str = _task(
         "",
@@ -352,6 +354,12 @@ class RunConfig(PlaySettings):
         "either",
         "'declared': numbers that a policy declares by tunable(value, low, high); 'auto': all that"
         " can be found; 'either': what it declares, or all where it declares none",
+    )
+    constants_in: Literal["everywhere", "assigned"] = _tuning(
+        "everywhere",
+        "where constants are found: 'everywhere': numbers within act and what it calls, too, and"
+        " ranges go by the observation's bounds; 'assigned': by magnitude, where numbers are"
+        " assigned, as in runs of promptpo 0.1.0",
     )
     last_word: Literal["open", "closed"] = _tuning(
         "open",

@@ -13,7 +13,7 @@ from scripted import BAD, GOOD, data_of, replies, run
 
 import promptpo
 from promptpo.cli import main
-from promptpo.cli.views import run_row
+from promptpo.cli.views import run_rows
 from promptpo.errors import FileError, RunError
 from promptpo.store.events import read_log
 from promptpo.store.folder import RunFolder, read_episodes
@@ -133,11 +133,11 @@ def test_damaged_episodes_are_named_in_one_line(tmp_path, kind):
 def test_a_run_json_that_cannot_be_read_is_named_beside_what_the_log_tells(folder):
     file = folder / "run.json"
     file.unlink()
-    assert run_row(folder)[1:3] == ("finished", "r02_c01")
+    assert run_rows(folder.parents[1])[0][1:3] == ("finished", "r02_c01")
     for text in ("", "{", "[]", '{"status": 3}', '{"test": {"episodes": "x"}}', None):
         file.unlink(missing_ok=True)
         file.mkdir() if text is None else file.write_text(text)
-        _, status, best, words = run_row(folder)
+        _, status, best, words = run_rows(folder.parents[1])[0]
         assert (status, best) == ("finished", "r02_c01")
         assert "held-out mean return 500" in words
         assert "run.json: " in words
@@ -145,9 +145,9 @@ def test_a_run_json_that_cannot_be_read_is_named_beside_what_the_log_tells(folde
 
 def test_a_run_whose_log_is_no_file_is_named(folder):
     (folder / "events.jsonl").unlink()
-    assert run_row(folder)[1] == "unreadable"
+    assert run_rows(folder.parents[1])[0][1] == "unreadable"
     (folder / "events.jsonl").mkdir()
-    assert "its events.jsonl is no file" in run_row(folder)[3]
+    assert "its events.jsonl is no file" in run_rows(folder.parents[1])[0][3]
 
 
 def test_resuming_sets_aside_what_cannot_be_read_and_says_so(folder):

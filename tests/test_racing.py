@@ -4,10 +4,13 @@ import math
 from dataclasses import replace
 
 import msgspec
+import numpy as np
 import pytest
 from rollouts import rollout
 
+from promptpo.outcomes import Terms
 from promptpo.racing import paired, standard_error, undecided
+from promptpo.store.codec import encode
 
 STEADY = rollout((5.0, 6.0, 7.0, 8.0))
 
@@ -105,3 +108,29 @@ def test_of_policies_that_live_through_several_episodes_lives_are_the_pairs():
     assert (told.mean, told.count) == (2.5, 2)
     assert told.error == pytest.approx(0.5)
     assert paired(rollout((1.0, 2.0), seeds=(10, 11), life=2), b) is None
+
+
+CVAR = Terms("cvar10")
+
+
+def test_where_the_worst_tenth_ranks_it_is_compared():
+    steady = rollout((5.0,) * 10, terms=CVAR)
+    risky = rollout((9.0,) * 9 + (1.0,), terms=CVAR)
+    assert risky.score.mean_return > steady.score.mean_return
+    assert risky.score < steady.score
+    assert (paired(steady, risky).returns.mean, paired(steady, risky).tail) == (4.0, True)
+    assert undecided({"steady": steady, "risky": risky})[0] == "steady"
+    assert rollout((9.0, 1.0)).score.worst_tenth is None
+    assert "terms" not in encode(rollout((9.0, 1.0)))  # as in logs from before
+
+
+@pytest.mark.parametrize("pairs", [5, 20])
+def test_worst_tenths_of_equal_policies_are_rarely_told_apart(pairs):
+    rng, told = np.random.default_rng(0), 0
+    for _ in range(200):
+        luck, ours, theirs = rng.normal(size=(3, pairs))
+        a, b = (rollout(tuple(luck + own), terms=CVAR) for own in (ours, theirs))
+        told += paired(a, b).sign != 0
+    assert told <= 20
+    ahead = rollout(tuple(luck + ours + 20.0), terms=CVAR)
+    assert paired(ahead, b).sign == 1

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from promptpo.stats import Interval, mean_interval, success_interval
+from promptpo.stats import Interval, mean_interval, success_interval, worst_tenth
 
 
 @pytest.mark.parametrize(
@@ -87,3 +87,25 @@ def test_equal_values_have_no_spread() -> None:
 def test_a_level_that_is_no_level_is_refused(level: float) -> None:
     with pytest.raises(ValueError, match="level"):
         success_interval(1, 2, level)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([4.0], 4.0),
+        ([3.0, 1.0, 2.0], 1.0),
+        ([*range(9, -1, -1)], 0.0),
+        ([*range(15)], (0 + 0.5 * 1) / 1.5),
+        ([*range(30)], 1.0),
+    ],
+)
+def test_the_worst_tenth_counts_a_part_of_an_episode(values: list[float], expected: float) -> None:
+    assert worst_tenth(values) == pytest.approx(expected)
+
+
+def test_the_interval_of_the_worst_tenth_lies_below_that_of_the_mean() -> None:
+    values = np.random.default_rng(0).normal(size=100).tolist()
+    mean, tail = mean_interval(values), mean_interval(values, tail=True)
+    assert mean is not None
+    assert tail is not None
+    assert tail.low < worst_tenth(values) < tail.high < mean.low

@@ -22,7 +22,7 @@ from promptpo.cli.specs import add_specs, take_spec
 from promptpo.common import text
 from promptpo.common.files import write_atomically
 from promptpo.common.plaintext import shown
-from promptpo.common.terminal import named, output, print_rows, print_table, say
+from promptpo.common.terminal import STATUS, named, output, print_rows, print_table, say
 from promptpo.config import PlaySettings, RunConfig
 from promptpo.errors import PromptPOError, RunError, UsageError
 
@@ -52,10 +52,10 @@ it has a report, and after an interruption promptpo --resume latest goes on. A p
 SPEC."""
 
 _TUNE_SETTINGS = (
-    "tune_steps", "constants", "last_word", "seed", "policy_seed", "selection_episodes",
-    "test_episodes", "max_env_steps", "max_time", "executor", "ray_address", "workers", "sandbox",
-    "act_timeout", "episode_timeout", "env_timeout", "policy_lifetime", "evaluation_episodes",
-    "out", "track",
+    "tune_steps", "constants", "constants_in", "last_word", "seed", "policy_seed",
+    "selection_episodes", "test_episodes", "max_env_steps", "max_time", "executor",
+    "ray_address", "workers", "sandbox", "act_timeout", "episode_timeout", "env_timeout",
+    "policy_lifetime", "evaluation_episodes", "out", "track",
 )  # fmt: skip
 
 #: Names the folder of Minari's datasets.
@@ -121,6 +121,8 @@ def evaluate(arguments: argparse.Namespace) -> int:
         say(_json(transferred) if as_json else transferred)
         return 1 if transferred.error else 0
     settings = settings_for(players, values, _note)
+    if not as_json:
+        STATUS.show("playing held-out episodes")
     evaluations = run_to_end(score(players, settings))
     comparison = PolicyComparison(tuple(evaluations))
     if as_json:
@@ -171,8 +173,9 @@ def tune_parser() -> Parser:
 def tune(arguments: argparse.Namespace) -> int:
     """Tune a policy's numbers: 0 if there is a policy that got through its episodes, else 1."""
     from promptpo.evaluation import find_player
-    from promptpo.policies.constants import listed
+    from promptpo.policies.constants import listed, scales_of
     from promptpo.run.settings import build, configure, played_again
+    from promptpo.spec import load_spec
 
     values: dict[str, Any] = vars(arguments)
     word, to, as_json = values.pop("policy"), values.pop("to"), values.pop("json")
@@ -184,14 +187,17 @@ def tune(arguments: argparse.Namespace) -> int:
     player = find_player(word, partial(runs.find, out=Path(values.get("out", RunConfig.out))))
     if player.file is None:
         raise UsageError(f"{player.label} is no policy; name a run, or a policy's file")
-    which = build(values).constants
-    constants = listed(player.file.source, which, player.label)
+    asked = build(values)
+    which, task = asked.constants, asked.spec or player.settings.get("spec")
+    scales = scales_of(load_spec(task, limit=asked.env_timeout)) if task else {}
+    everywhere = asked.constants_in == "everywhere"
+    constants = listed(player.file.source, which, player.label, scales if everywhere else None)
     if only_list:
         _print_constants(constants, as_json=as_json)
         return 0
     if not constants:
         hint = "; --set constants=auto takes all that are found" if which == "declared" else ""
-        raise UsageError(f"{player.label}: no constants to tune: no number is assigned{hint}")
+        raise UsageError(f"{player.label}: no constants to tune: no number to choose in it{hint}")
     learned = player.file.learned if player.file.prepared else None
     beside = _beside(to, learned) if to is not None and learned is not None else None
     settings = {**played_again(player.settings), **values}
@@ -231,11 +237,11 @@ def _print_constants(constants: Sequence[Constant], *, as_json: bool) -> None:
         say(json.dumps(data, indent=2, allow_nan=False))
         return
     if not constants:
-        say("no constants: no number in it is declared or assigned")
+        say("no constants: no number to choose in it")
         return
     rows: list[tuple[str, ...]] = []
     for c in constants:
-        kinds = ["declared"] * c.declared + ["whole"] * c.integer + ["logarithm"] * c.log
+        kinds = ["declared"] * c.declared + ["whole"] * c.integer + ["log"] * c.log
         numbers = (f"{c.value:.6g}", f"{c.low:.4g}", f"{c.high:.4g}")
         rows.append((str(c.line), c.name, *numbers, ", ".join(kinds)))
     print_table(("line", "constant", "value", "from", "to", "kind"), rows)

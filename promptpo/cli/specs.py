@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from promptpo import config
 from promptpo.cli.parser import COMMANDS, Parser, add_preset, add_settings, nearest
 from promptpo.common.plaintext import clean
-from promptpo.common.terminal import columns, output, say
+from promptpo.common.terminal import STATUS, columns, output, say
 from promptpo.config import RunConfig
 from promptpo.errors import SpecError, UsageError
 
@@ -186,6 +186,7 @@ def _check(spec: EnvSpec, checker: Checker, *, may_lack: bool) -> bool:
 
     say(f"{spec.name}: {spec.title}")
     passed = True
+    STATUS.show(f"checking {spec.name}")
     width = columns() - 2 if output().isatty() else 0
     try:
         for finding in checker.findings(spec.ref):

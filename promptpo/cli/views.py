@@ -176,11 +176,6 @@ def _summaries(out: Path) -> list[tuple[Path, Summary]]:
     return side_by_side(summaries, lambda item: (item[0].parent.name, item[1].twin_of))
 
 
-def run_row(folder: Path) -> tuple[str, ...]:
-    """Return folder, status, best policy, and score with what cannot be read of a run."""
-    return _row(folder, _summary(folder))
-
-
 def _summary(folder: Path) -> Summary:
     from promptpo.store.summary import Summary, summary_of
 

@@ -340,7 +340,7 @@ def runs_table(panel: Panel) -> Table:
             elif run.evidence is not None:
                 score = f"{run.evidence.score} in {run.evidence.stream}"
             rows.append((
-                Cell(run.folder.name),
+                Cell(f"{run.folder.name} {run.name}".rstrip()),
                 Cell(letter(number) if len(panel.groups) > 1 else ""),
                 num(run.settings.get("seed"), str(run.settings.get("seed", ""))),
                 Cell(run.status),

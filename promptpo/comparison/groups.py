@@ -19,7 +19,7 @@ from promptpo.types import Rollout, Score
 
 #: Settings that say where, how fast or of which seed a run is, not what is being compared.
 _CIRCUMSTANCES = {
-    *("spec", "out", "seed", "policy_seed", "workers", "sandbox", "env_timeout"),
+    *("spec", "name", "out", "seed", "policy_seed", "workers", "sandbox", "env_timeout"),
     *("api_base", "max_concurrency", "call_timeout", "executor", "ray_address"),
 }
 

@@ -91,7 +91,9 @@ def folder_files(run: Run) -> dict[str, str | bytes]:
     lines = best.facts
     for name, value in spec.reference_scores.items():
         success = "" if value.success_rate is None else f", success {value.success_rate:.2f}"
-        lines.append(f"To compare: {name}, return {text.number(value.mean_return)}{success}")
+        low = value.worst_tenth
+        tenth = "" if low is None else f" (worst tenth {text.number(low)})"
+        lines.append(f"To compare: {name}, return {text.number(value.mean_return)}{tenth}{success}")
     readme = template("README.md").substitute(
         spec=spec.name,
         title=spec.title,

@@ -146,7 +146,8 @@ class BestPolicy:
         elif run.error is not None:
             lines = [f"{kind}: failed, {text.gist(run.error)}"]
         else:
-            words = (text.success_words(run), text.return_words(run))
+            scores = (text.success_words(run), text.tenth_words(run), text.return_words(run))
+            words = (*scores, *map(text.reading_words, run.readings))
             lines = [f"{kind}: {line}." for line in words if line]
         return [*lines, *([self.learned.words] if self.learned else ())]
 

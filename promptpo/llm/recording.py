@@ -52,11 +52,16 @@ _REPLAYED = (
     "method", "published_prompt", "facts", "rounds", "candidates", "episodes",
     "selection_episodes", "test_episodes", "seed", "target", "patience", "early_stop",
     "act_timeout", "episode_timeout", "policy_lifetime", "evaluation_episodes", "prepare_time",
-    "prepare_transitions", "tune", "tune_steps", "tune_share", "constants", "last_word",
+    "prepare_transitions", "tune", "tune_steps", "tune_share", "constants",
+    "constants_in", "last_word",
 )  # fmt: skip
 
 #: Settings that older runs and recordings lack, as they were then.
-FORMERLY: Mapping[str, Any] = {"prepare_time": 0, "last_word": "closed"}
+FORMERLY: Mapping[str, Any] = {
+    "prepare_time": 0,
+    "constants_in": "assigned",
+    "last_word": "closed",
+}
 
 _REMEDY = "give recorded:PATH a run's folder or its events.jsonl"
 _MEND = "; mend or remove the line, or record the run again"
@@ -70,8 +75,6 @@ class RecordingHeader:
     spec: str = ""
     policy_seed: int = 0
     model: str = ""
-    how: str = ""
-    date: str = ""
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from promptpo.errors import LimitReached
@@ -19,7 +20,7 @@ from promptpo.prompts.words import tuning_words
 from promptpo.types import Candidate, Key, Note
 
 if TYPE_CHECKING:
-    from promptpo.policies.constants import Tunable
+    from promptpo.policies.constants import Scale, Tunable
 
 #: Policies that a round begins to tune, at most, and parts in which it spends its steps.
 ENTRANTS, _PARTS = 4, 3
@@ -45,6 +46,14 @@ class TuningStage:
         self._refused: set[str] = set()
         self.words: tuple[str, ...] = ()
 
+    @cached_property
+    def _scales(self) -> dict[str, Scale] | None:
+        """The fields of the observation by which ranges go; None where these do not."""
+        from promptpo.policies.constants import scales_of
+
+        everywhere = self.config.constants_in == "everywhere"
+        return scales_of(self.services.spec) if everywhere else None
+
     def plain(self, candidate: Candidate) -> Candidate:
         """Return a candidate with plain numbers in place of declarations.
 
@@ -57,7 +66,7 @@ class TuningStage:
         from promptpo.policies.constants import WORD, TunableError, chosen
 
         try:
-            tunable = chosen(source, self.config.constants)
+            tunable = chosen(source, self.config.constants, self._scales)
         except TunableError as e:
             error = str(e)
         except Unreadable as e:
@@ -127,7 +136,7 @@ class TuningStage:
 
         if source not in self._constants:
             try:
-                self._constants[source] = chosen(source, self.config.constants)
+                self._constants[source] = chosen(source, self.config.constants, self._scales)
             except (SyntaxError, TunableError):
                 self._constants[source] = Tunable(source, ())
         return self._constants[source]

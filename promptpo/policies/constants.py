@@ -1,8 +1,9 @@
 """The numbers of a policy's source that an optimizer may choose: found, given ranges, written back.
 
 A policy *declares* them where it uses them, ``kp = tunable(1.5, 0.1, 10, log=True)``: value, low,
-high. Any other policy has them too: numbers that modules, classes and ``__init__`` assign and
-defaults of parameters; those are *found*, and each gets a range from its magnitude and sign.
+high. Any other policy has them too: numbers that modules, classes and ``__init__`` assign, defaults
+of parameters, and numbers within ``act`` and what it calls; those are *found*, and each gets a
+range from its magnitude and sign, or from the field of the observation that it is compared with.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ import math
 import re
 import tokenize
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from promptpo.common.plaintext import clean_line
 from promptpo.common.python_text import decorating, reading, short
 from promptpo.errors import UsageError
-from promptpo.policies.parametric import Program
+from promptpo.policies.inner import beside_fields, inner_numbers
+from promptpo.policies.parametric import FAR, Program, bounds
 from promptpo.policies.sources import (
     LARGEST,
     Literal,
@@ -35,11 +38,27 @@ from promptpo.policies.sources import (
     structural,
 )
 
+if TYPE_CHECKING:
+    from promptpo.spec import EnvSpec
+
 #: The word by which a policy declares a constant; it never runs.
 WORD = "tunable"
 
 #: Constants of one program, at most: no optimizer here finds more.
 MOST = 1000
+
+#: How far a range reaches to either side of a number that is compared with a field of the
+#: observation, as a share of the field's own range; of temperatures without bounds, in degrees.
+SHARE, _DEGREES = 0.25, 10.0
+
+#: Units whose zero is nowhere in particular.
+_TEMPERATURES = frozenset(
+    {"°c", "c", "degc", "deg c", "celsius", "°f", "f", "degf", "deg f", "fahrenheit"}
+)
+
+#: Numbers within functions that are more often form than measure, whole or not; and magnitudes
+#: beyond which one is a guard against zero, or a first value of a minimum.
+_FORM, _LEAST_INNER, _MOST_INNER = (0, 1, 2), 1e-5, 1e6
 
 #: The comment of an earlier tuning.
 _WAS = re.compile(r"(?:; *)?\bwas [-+.,\de ]+$")
@@ -93,6 +112,51 @@ class Constant:
         return round(inside) if self.integer else inside
 
 
+@dataclass(frozen=True)
+class Scale:
+    """A field of the observation as ranges go by it: its bounds, and how far a range reaches.
+
+    ``zero``: its 0 means none of it, so that a third and three times of a number mean something.
+    """
+
+    low: float
+    high: float
+    reach: float
+    zero: bool = True
+    whole: bool = False
+
+    def range_of(self, value: float) -> tuple[float, float] | None:
+        """Return the range of a number that is compared with the field; None of one outside it.
+
+        It reaches as far to either side, or, where that is narrower, from a third to three times
+        the value; never beyond the bounds.
+        """
+        if not self.low <= value <= self.high:
+            return None
+        ranges = [(value - self.reach, value + self.reach)]
+        if self.zero and value:
+            ranges.append(range_of(value))
+        clipped = [(max(low, self.low), min(high, self.high)) for low, high in ranges]
+        low, high = min(clipped, key=lambda pair: pair[1] - pair[0])
+        return (low, high) if low < high else None
+
+
+def scales_of(spec: EnvSpec) -> dict[str, Scale]:
+    """Return the fields of a task's observation by which ranges go: bounded, or temperatures."""
+    from promptpo.spec import layout
+
+    scales = {}
+    for item in layout(spec.observation):
+        lows, highs = bounds(item)
+        low, high = min(lows), max(highs)
+        zero = (item.field.unit or "").strip().lower() not in _TEMPERATURES
+        if 0 < high - low < FAR:
+            scales[item.name] = Scale(low, high, SHARE * (high - low), zero, item.kind == "int")
+        elif not zero:
+            scales[item.name] = Scale(low, high, _DEGREES, zero)
+    return scales
+
+
 def range_of(value: float) -> tuple[float, float]:
     """Return the range of a found number: a third to three times; of 0 it is -1 to 1."""
     if value == 0:
@@ -132,18 +196,22 @@ class Tunable:
 
 
 @reading(TunableError)
-def tunable(source: str, *, auto: bool = False) -> Tunable:
+def tunable(
+    source: str, *, auto: bool = False, scales: Mapping[str, Scale] | None = None
+) -> Tunable:
     """Return a policy's constants: those that it declares, and with ``auto`` all others, too.
 
-    Not those that its ``prepare`` alone reads: it has run when they are chosen; and of more than
-    1,000 the first ones alone. Raises SyntaxError, and TunableError for a declaration that is
-    refused.
+    ``scales`` are the fields by which ranges go; None: these go by magnitude alone, and numbers
+    within functions are left alone. Not those that its ``prepare`` alone reads: it has run when
+    they are chosen; and of more than 1,000 the first ones alone. Raises SyntaxError, and
+    TunableError for a declaration that is refused.
     """
     plain, declared = without_declarations(source)
     parsed = Source(plain)
     idle = idle_names(parsed.tree)
     fixed = structural(parsed.tree) | changed(parsed.tree) if auto else set()
     quantities = measured(parsed.tree) if auto else set()
+    beside = beside_fields(parsed.tree, scales.keys())[1] if auto and scales else {}
     constants = []
     for place, name, literal in parsed.numbers():
         if re.split(r"[.(]", place.name)[0] in idle:
@@ -155,31 +223,53 @@ def tunable(source: str, *, auto: bool = False) -> Tunable:
             whole = isinstance(value, int)
             # Whole numbers from -1 to 1 are signs, switches and first counts more often than gains.
             gain = not whole or (place.key in quantities and not -1 <= value <= 1)
+            if scale := (scales or {}).get(beside.get(place.key, "")):
+                low, high = scale.range_of(value) or (low, high)
             if gain and max(-low, high) <= LARGEST:
                 constants.append(Constant(name, value, low, high, literal, integer=whole))
+    if auto and scales is not None:
+        constants += _inner(parsed, idle, scales)
     first = sorted(constants, key=lambda c: (not c.declared, c.literal.start))[:MOST]
     return Tunable(plain, tuple(sorted(first, key=lambda c: c.literal.start)))
 
 
-def chosen(source: str, which: str) -> Tunable:
+def _inner(source: Source, idle: Set[str], scales: Mapping[str, Scale]) -> Iterator[Constant]:
+    """Yield the constants within functions."""
+    beside, _ = beside_fields(source.tree, scales.keys())
+    for node, name, literal, reckoned in inner_numbers(source, idle):
+        value, whole = literal.value, isinstance(literal.value, int)
+        scale = scales.get(beside.get(id(node), ""))
+        ends = scale.range_of(value) if scale is not None else None
+        if scale is not None and ends is not None:
+            whole = scale.whole
+        elif abs(value) in _FORM or (whole and not reckoned):
+            continue
+        if value and not _LEAST_INNER <= abs(value) < _MOST_INNER:
+            continue
+        yield Constant(name, value, *(ends or range_of(value)), literal, integer=whole)
+
+
+def chosen(source: str, which: str, scales: Mapping[str, Scale] | None = None) -> Tunable:
     """Return the constants of a policy by a setting: "declared", "auto" or "either".
 
-    "either": those that it declares, or all that are found where it declares none. Raises
-    SyntaxError and TunableError.
+    "either": those that it declares, or all that are found where it declares none. ``scales`` as
+    for ``tunable``. Raises SyntaxError and TunableError.
     """
-    declared = tunable(source, auto=which == "auto")
+    declared = tunable(source, auto=which == "auto", scales=scales)
     if which == "either" and not declared.constants:
-        return tunable(source, auto=True)
+        return tunable(source, auto=True, scales=scales)
     return declared
 
 
-def listed(source: str, which: str, label: str) -> tuple[Constant, ...]:
+def listed(
+    source: str, which: str, label: str, scales: Mapping[str, Scale] | None
+) -> tuple[Constant, ...]:
     """Return the constants that ``chosen`` gives, of a policy that a user names.
 
     Raises UsageError.
     """
     try:
-        return chosen(source, which).constants
+        return chosen(source, which, scales).constants
     except SyntaxError as e:
         raise UsageError(f"{label}:{e.lineno or 1}: {e.msg}; mend the file") from None
     except TunableError as e:
@@ -187,22 +277,22 @@ def listed(source: str, which: str, label: str) -> tuple[Constant, ...]:
 
 
 def with_ranges_of(source: str, other: Tunable) -> Tunable:
-    """Return the constants of a source that have the names of another's, in the same ranges.
+    """Return the constants of a source that is another one with other numbers, in its ranges.
 
     None of one that cannot be read.
     """
-    ranges = {c.name: c for c in other.constants}
+    ranges = {c.literal.start: c for c in other.constants}
     same = [
-        replace(ranges[name], value=ranges[name].clipped(literal.value), literal=literal)
-        for name, literal in _numbers(source)
-        if name in ranges
+        replace(ranges[old.start], value=ranges[old.start].clipped(new.value), literal=new)
+        for old, new in zip(_numbers(other.source), _numbers(source), strict=False)
+        if old.start in ranges
     ]
-    return Tunable(source, tuple(sorted(same[:MOST], key=lambda c: c.literal.start)))
+    return Tunable(source, tuple(same))
 
 
-@decorating(list[tuple[str, Literal]])
-def _numbers(source: str) -> list[tuple[str, Literal]]:
-    return [(name, literal) for _, name, literal in Source(source).numbers()]
+@decorating(list[Literal])
+def _numbers(source: str) -> list[Literal]:
+    return Source(source).every_number()
 
 
 @reading(TunableError)

@@ -25,7 +25,7 @@ MOST_STATES = 10_000
 _BIAS = 0.1
 
 #: A bound beyond this says nothing of where a number usually lies.
-_FAR = 1e6
+FAR = 1e6
 
 #: Rows of weights that are described one by one; of more the rule alone.
 _ROWS = 8
@@ -236,7 +236,7 @@ def _scaling(fields: Sequence[LayoutField]) -> tuple[list[float], list[float]]:
     middle, half = [], []
     for item in fields:
         for low, high in zip(*bounds(item), strict=True):
-            bounded = abs(low) < _FAR and abs(high) < _FAR and high > low
+            bounded = abs(low) < FAR and abs(high) < FAR and high > low
             middle.append((low + high) / 2 if bounded else 0.0)
             half.append((high - low) / 2 if bounded else 1.0)
     return middle, half
@@ -344,7 +344,7 @@ def random_policy(actions: Actions) -> str:
         action = f"{actions.starts[0]} + int(np.random.randint({actions.counts[0]}))"
     elif actions.counts:
         action = f"np.array({actions.starts}) + np.random.randint(np.array({actions.counts}))"
-    elif any(abs(x) >= _FAR for x in (*actions.low, *actions.high)):
+    elif any(abs(x) >= FAR for x in (*actions.low, *actions.high)):
         action = f"np.random.normal(size={actions.shape})"
     else:
         low, high = [*actions.low], [*actions.high]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from promptpo.common.plaintext import clean_line
 from promptpo.common.python_text import parsed, reading, short
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -28,6 +29,9 @@ _SHAPES = frozenset(
 #: Numbers beyond this are no constants, and ranges of logarithms do not begin below its inverse:
 #: what is reckoned with them stays finite.
 LARGEST = 1e100
+
+#: Characters of a line that name a number within it, before it and behind it.
+_BEFORE, _BEHIND = 20, 12
 
 #: What stands between a statement and the next one of its line.
 _NEXT = re.compile(r"(?:[ \t]|\\\r?\n)*;[ \t]*")
@@ -110,6 +114,23 @@ class Source:
                 if (literal := self.literal(part)) is not None:
                     yield place, name, literal
 
+    def every_number(self) -> list[Literal]:
+        """Return all numbers that are written anywhere, in their order."""
+        signed = (n.operand for n in ast.walk(self.tree) if isinstance(n, ast.UnaryOp)
+                  and number(n) is not None)  # fmt: skip
+        within = set(map(id, signed))
+        nodes = (n for n in ast.walk(self.tree) if isinstance(n, ast.expr) and id(n) not in within)
+        literals = (literal for node in nodes if (literal := self.literal(node)) is not None)
+        return sorted(literals, key=lambda literal: literal.start)
+
+    def around(self, literal: Literal) -> str:
+        """Return the line of a number, cut short, with ``_`` in its place."""
+        first = self._starts[literal.line - 1]
+        line, at, end = self._lines[literal.line - 1], literal.start - first, literal.end - first
+        before, behind = line[:at].lstrip(), line[end:].split("#")[0].rstrip()
+        cut_off = ("..." if before[_BEFORE:] else "") + before[-_BEFORE:]
+        return clean_line(f"{cut_off}_{behind[:_BEHIND]}{'...' if behind[_BEHIND:] else ''}")
+
     def places(self) -> Iterator[Place]:
         """Yield what modules, classes and ``__init__`` assign, and defaults of parameters."""
         yield from self._of_body(self.tree.body, "")
@@ -123,9 +144,9 @@ class Source:
                     yield from _defaults(statement)
                     if within and statement.name == "__init__":
                         for inner in statement.body:
-                            yield from _assigned(inner, "")
+                            yield from assigned(inner, "")
                 case _:
-                    yield from _assigned(statement, within)
+                    yield from assigned(statement, within)
 
 
 def cut(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -195,10 +216,11 @@ def called(node: ast.Call) -> str:
 
 def structural(tree: ast.Module) -> set[str]:
     """Return names whose numbers are indices, counts, shapes or choices."""
-    return _read(tree, _structure)
+    return _read(tree, structure)
 
 
-def _structure(node: ast.AST) -> Iterable[ast.AST]:
+def structure(node: ast.AST) -> Iterable[ast.AST]:
+    """Return parts of a node in which a number is an index, a count, a shape or a choice."""
     match node:
         case ast.Subscript(slice=inner):
             return [inner]
@@ -217,10 +239,11 @@ def _structure(node: ast.AST) -> Iterable[ast.AST]:
 
 def measured(tree: ast.Module) -> set[str]:
     """Return names that code computes with or compares by size: gains and limits."""
-    return _read(tree, _reckoning)
+    return _read(tree, reckoning)
 
 
-def _reckoning(node: ast.AST) -> Iterable[ast.AST]:
+def reckoning(node: ast.AST) -> Iterable[ast.AST]:
+    """Return the node itself where it computes with numbers or compares them by size."""
     match node:
         case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div() | ast.Pow()):
             return [node]
@@ -250,7 +273,8 @@ def changed(tree: ast.Module) -> set[str]:
     return {name for name, count in counts.items() if count > 1}
 
 
-def _assigned(statement: ast.stmt, within: str) -> Iterator[Place]:
+def assigned(statement: ast.stmt, within: str) -> Iterator[Place]:
+    """Yield what a statement assigns to names, and to attributes of ``self``."""
     match statement:
         case ast.Assign(targets=[target], value=value):
             yield from _pairs(target, value, within)

@@ -50,6 +50,7 @@ class Summary:
     cost: float | None = None
     asks_model: bool = False
     problem: str = ""
+    name: str = ""
 
     @classmethod
     def of(cls, run: Run) -> Summary:
@@ -59,7 +60,12 @@ class Summary:
         stream = played.stream if played else "search" if trial else ""
         source = "held-out" if stream == "test" else stream
         if test is not None and not test.score.failed:
-            words = [f"held-out {text.success_words(test) or text.return_words(test)}"]
+            score_words = (
+                text.success_words(test),
+                text.tenth_words(test),
+                text.return_words(test),
+            )
+            words = [f"held-out {next(filter(None, score_words))}"]
         else:
             best = run.best_score if test or not played else score
             of = "search" if test else source
@@ -74,7 +80,8 @@ class Summary:
             best=run.best_name or "",
             score=score,
             source=source,
-            words="  ".join(words),
+            words="  ".join([*[f"'{run.name}'"] * bool(run.name), *words]),
+            name=run.name,
             steps=run.usage.searched,
             cost=run.usage.cost,
             asks_model=run.asks_model,

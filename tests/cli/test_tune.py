@@ -42,9 +42,11 @@ def test_a_policy_s_file_is_tuned_and_written(leaning, tmp_path, capsys):
         (LEANING, (), "of which task"),
         (LEANING, ("cartpole", "--to", "."), "is a folder"),
         (LEANING, ("cartpole", "--steps", "-1"), "must be at least 0"),
-        (PLAIN, ("cartpole",), "no number is assigned"),
+        (PLAIN, ("cartpole",), "no number to choose"),
         (PLAIN.replace("def", "K = 2.5\n    def"), ("cartpole", "--set", "constants=declared"),
          "--set constants=auto takes all"),
+        (PLAIN.replace("0", "obs.x > 2.5"), ("cartpole", "--set", "constants_in=assigned"),
+         "no number to choose"),
         ("kp = tunable(3, 0, 1)", ("--list",), ":1: tunable(value, low, high): 3 is not from 0"),
         ("kp = (", ("--list",), ":1: '(' was never closed; mend the file"),
     ],
@@ -62,19 +64,20 @@ class Policy:
     KD = tunable(0.2, 0.01, 1, log=True)
 
     def act(self, obs):
-        return self.KP
+        return self.KP * (obs.pole_angle > 0)
 """
 
 
 def test_constants_are_listed_with_line_value_and_range(tmp_path, capsys):
     file = tmp_path / "policy.py"
     file.write_text(LISTED)
-    assert main(["tune", str(file), "--list", "--set", "constants=auto"]) == 0
+    assert main(["tune", str(file), "cartpole", "--list", "--set", "constants=auto"]) == 0
     head, *rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert head == ["line", "constant", "value", "from", "to", "kind"]
     assert rows == [
         ["2", "Policy.KP", "1.5", "0.5", "4.5"],
-        ["3", "Policy.KD", "0.2", "0.01", "1", "declared,", "logarithm"],
+        ["3", "Policy.KD", "0.2", "0.01", "1", "declared,", "log"],
+        ["6", "act:", "...*", "(obs.pole_angle", ">", "_)", "0", "-0.2095", "0.2095"],
     ]
     assert main(["tune", str(file), "--list", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
@@ -88,7 +91,7 @@ def test_an_empty_list_of_constants_is_no_error(tmp_path, capsys):
     file = tmp_path / "policy.py"
     file.write_text(PLAIN)
     assert main(["tune", str(file), "--list"]) == 0
-    assert capsys.readouterr().out == "no constants: no number in it is declared or assigned\n"
+    assert capsys.readouterr().out == "no constants: no number to choose in it\n"
     assert main(["tune", str(file), "--list", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == []
 

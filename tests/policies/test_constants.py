@@ -1,10 +1,21 @@
 """The numbers of a source that an optimizer may choose."""
 
 import ast
+import math
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from promptpo.policies.constants import TunableError, range_of, tunable
+from promptpo.policies.constants import (
+    Scale,
+    TunableError,
+    range_of,
+    scales_of,
+    tunable,
+    with_ranges_of,
+)
+from promptpo.spec import field
 
 SOURCE = '''\
 import numpy as np
@@ -71,6 +82,91 @@ def test_whole_numbers_that_nothing_reckons_with_and_state_are_left_alone():
 )
 def test_a_range_goes_by_magnitude_and_sign(value, bounds):
     assert range_of(value) == bounds
+
+
+ACTING = """\
+import numpy as np
+
+LIMIT = 26.4
+
+class Policy:
+    def act(self, obs):
+        t, hour = obs.temp, float(obs.hour)
+        self.i = 0.9 * self.i + (t - 24.5) / 12
+        if t > 26 or 7 < hour < 19.5:
+            out = self.helper(obs, 3.5)
+        elif obs.loads[2] > 0.85 and len(self.q) > 5 and self.mode == 3:
+            out = 2 * np.pi * 0.3
+        else:
+            out = round(obs.temp - LIMIT, 3) * self.i ** 1.5 + 1e-9
+        for k in range(7):
+            out += 0.05 * self.table[k + 4]
+        return np.array([np.clip(out, -1.0, 1.0), f"{out:.3f}", -5.5])
+
+    def helper(self, o, g=0.7):
+        return g * max(o.temp, 18.0) + (o.angle > 0)
+
+    def reset(self):
+        self.i = 0.25
+"""
+SCALES = {
+    "temp": Scale(10.0, 50.0, 10.0, zero=False), "hour": Scale(0.0, 24.0, 6.0),
+    "loads": Scale(0.0, 1.0, 0.25), "angle": Scale(-3.0, 3.0, 1.5),
+}  # fmt: skip
+
+
+def test_numbers_within_functions_are_found_and_ranges_go_by_the_fields_beside_them():
+    found = tunable(ACTING, auto=True, scales=SCALES)
+    rows = [(c.line, c.value, round(c.low, 3), round(c.high, 3)) for c in found.constants]
+    assert rows == [
+        (3, 26.4, 16.4, 36.4),  # also where it has a name
+        (8, 0.9, 0.3, 2.7), (8, 24.5, 14.5, 34.5), (8, 12, 4, 36),
+        (9, 26, 16, 36), (9, 7, 1, 13), (9, 19.5, 13.5, 24),
+        (10, 3.5, 1.167, 10.5), (11, 0.85, 0.6, 1), (12, 0.3, 0.1, 0.9),
+        (16, 0.05, 0.017, 0.15), (17, -5.5, -16.5, -1.833),
+        (19, 0.7, 0.233, 2.1), (20, 18.0, 10, 28), (20, 0, -1.5, 1.5),
+    ]  # fmt: skip
+    names = {c.line: c.name for c in found.constants}
+    assert names[16] == "act: out += _ * self.tabl..."
+    assert [c.value for c in found.constants if c.integer] == [12]
+    new = found.written([c.high for c in found.constants])
+    assert "if t > 36 or 13.0 < hour < 24.0:  # was 26, 7, 19.5" in new.replace("36.0", "36")
+    again = with_ranges_of(new, found).constants
+    assert [(c.line, c.low, c.high) for c in again] == [
+        (c.line, c.low, c.high) for c in found.constants
+    ]
+    assert [c.name for c in tunable(ACTING, auto=True).constants] == ["LIMIT", "helper(g)"]
+
+
+@pytest.mark.parametrize(
+    ("scale", "value", "ends"),
+    [
+        (Scale(10, 45, 8.75), 26.4, (17.65, 35.15)),
+        (Scale(-3, 3, 1.5), 0.3, (0.1, 0.9)),  # a magnitude: narrower
+        (Scale(-20, 60, 20, zero=False), 0.5, (-19.5, 20.5)),  # a temperature: none
+        (Scale(0, 1, 0.25), 0.9, (0.65, 1)),
+        (Scale(10, 45, 8.75), 0.5, None),  # a margin, and no place on the scale
+        (Scale(-math.inf, math.inf, 10, zero=False), 26.4, (16.4, 36.4)),
+    ],
+)
+def test_a_scale_gives_the_narrower_range_within_its_bounds(scale, value, ends):
+    assert scale.range_of(value) == (ends and pytest.approx(ends))
+
+
+def test_scales_are_of_fields_with_bounds_or_of_temperatures():
+    class Seen:
+        """A room."""
+
+        temp: float = field(unit="°C", doc="of the air")
+        loads: np.ndarray = field(shape=(2,), low=0.0, high=[1.0, 2.0], doc="of two machines")
+        speed: float = field(unit="m/s", doc="no bounds")
+        count: int = field(low=0, high=8, doc="machines")
+
+    scales = scales_of(SimpleNamespace(observation=Seen))
+    assert scales == {
+        "temp": Scale(-math.inf, math.inf, 10.0, zero=False), "loads": Scale(0.0, 2.0, 0.5),
+        "count": Scale(0.0, 8.0, 2.0, whole=True),
+    }  # fmt: skip
 
 
 def test_a_declaration_says_the_range_and_leaves_a_plain_value():

@@ -8,7 +8,7 @@ from shipped import shipped
 
 import promptpo
 from promptpo.cli import main
-from promptpo.cli.views import run_row
+from promptpo.cli.views import run_rows
 from promptpo.export import write_folder
 from promptpo.export.policy_module import BUILTIN_MARKER, policy_part
 from promptpo.policies.constants import tunable
@@ -34,7 +34,7 @@ def test_a_run_needs_no_key_and_its_candidates_are_structures_in_their_order(fin
     names = [re.search('"""([A-Z][a-z-]+)', c.source).group(1) for c in finished.candidates]
     assert names == ["Linear"] * 6
     assert all(c.error is None for c in finished.candidates)
-    *_, words = run_row(finished.folder)
+    *_, words = run_rows(finished.folder.parents[1])[0]
     assert words.endswith("no language model")
 
 

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from promptpo.cli import main
-from promptpo.cli.views import run_row
+from promptpo.cli.views import run_rows
 from promptpo.errors import RunError
 from promptpo.store.codec import encode, score_data
 from promptpo.store.events import FORMAT, Event, EventLog
@@ -293,7 +293,7 @@ def test_a_log_of_another_format_is_refused_in_one_line(folder, capsys):
         assert main(command) == RunError.exit_code
         (line,) = capsys.readouterr().err.splitlines()
         assert why in line
-    _, status, _, problem = run_row(folder.path)
+    _, status, _, problem = run_rows(folder.path.parents[1])[0]
     assert (status, why in problem) == ("unreadable", True)
 
 

@@ -18,7 +18,7 @@ sys.dont_write_bytecode = False
 
 #: A minute each: begun first, so that none of them is left over when the others are done, and those
 #: with a cluster stay in the process that has started it.
-LONGEST = ("test_two_nodes.py", "test_kill_and_resume.py")
+LONGEST = ("test_golden_replays.py", "test_two_nodes.py", "test_kill_and_resume.py")
 
 
 @pytest.fixture

@@ -75,8 +75,6 @@ class RecordingHeader:
     spec: str = ""
     policy_seed: int = 0
     model: str = ""
-    how: str = ""
-    date: str = ""
 
     @property
     def settings(self) -> dict[str, Any]:

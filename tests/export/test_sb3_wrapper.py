@@ -1,14 +1,9 @@
 """The wrapper keeps to the contract of Stable-Baselines3's predict, without the package."""
 
-import gymnasium
 import numpy as np
-import pytest
-from exported_runs import episode_return, finished_run, lines_of, measured_lines
 from gymnasium import spaces
 
-from promptpo.export import SB3Policy, write_folder
-from promptpo.spec import load_spec
-from promptpo.store.run import load_run
+from promptpo.export import SB3Policy
 
 
 class Counter:
@@ -88,59 +83,3 @@ def test_spaces_tell_one_observation_from_a_batch_and_shape_the_actions():
     policy = SB3Policy(NumberEnv, Same, float, lambda raw, env: raw)
     assert {0: "a", 2: "b"}[policy.predict(2)[0]] == "b"  # tabular environments look actions up
     assert policy.predict(np.array([0, 2]))[0].tolist() == [0, 2]
-
-
-CLOSURE_SPEC = '''
-"""CartPole as two fields, by a function that cannot be copied out of its spec."""
-import gymnasium
-import numpy as np
-from promptpo.spec import EnvSpec, field
-
-
-class Observation:
-    """Cart and pole."""
-
-    pole_angle: float = field(doc="of the pole")
-    rest: np.ndarray = field(shape=(3,), doc="the other numbers")
-
-
-def observer(place):
-    def observe(raw, env):
-        return {"rest": np.delete(raw, place), "pole_angle": raw[place]}
-
-    return observe
-
-
-def reward(observation, action, next_observation):
-    """One for each step."""
-    return 1.0
-
-
-def make():
-    """Gymnasium's CartPole-v1."""
-    return gymnasium.make("CartPole-v1")
-
-
-SPEC = EnvSpec(make=make, observation=Observation, action="0 or 1", reward=reward, horizon=50,
-               observe=observer(2))
-'''
-
-LEAN = """
-class Policy:
-    def act(self, obs):
-        return int(obs.pole_angle + 0.3 * obs.rest[2] > 0)
-"""
-
-
-@pytest.mark.slow
-def test_an_observe_that_cannot_be_copied_comes_from_the_spec(tmp_path):
-    path = tmp_path / "closure_task.py"
-    path.write_text(CLOSURE_SPEC)
-    run = finished_run(tmp_path / "runs", str(path), LEAN)
-    folder = tmp_path / "to"
-    write_folder(load_run(run.folder), folder)
-    assert lines_of(folder / "run.py") == measured_lines(run)
-    task = load_spec(str(folder / "spec"))
-    env = gymnasium.make("CartPole-v1", max_episode_steps=50)
-    policy = SB3Policy.load(folder / "policy.py", task, env)
-    assert episode_return(policy, env, run.test.seeds[0]) == run.test.returns[0]

@@ -6,12 +6,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from exported_runs import exit_code, lines_of, measured_lines
+from exported_runs import episode_return, exit_code, lines_of, measured_lines
+from gymnasium.wrappers import TimeLimit
 
 import promptpo
 from promptpo.cli import main
 from promptpo.errors import SpecError
+from promptpo.export import SB3Policy
 from promptpo.export.folder import spec_of_run
+from promptpo.spec import load_spec
 from promptpo.spec.importing import MANIFEST
 
 SPEC = '''
@@ -37,6 +40,11 @@ class Observation:
 ACTION = """An int: 0 a cell to the left, 1 a cell to the right."""
 
 
+def observe(raw, env):
+    """It looks for its own place, so it cannot be copied out of here."""
+    return raw if Path(__file__).is_file() else None
+
+
 def make():
     from .worlds.floor import Floor
 
@@ -49,6 +57,7 @@ SPEC = EnvSpec(
     action=ACTION,
     reward=rewards_of_aisle.reward,
     horizon=sizes.HORIZON,
+    observe=observe,
 )
 '''
 
@@ -172,7 +181,12 @@ def test_an_exported_folder_has_the_spec_and_plays_where_it_is_gone(copied, tmp_
     for file in to.rglob("*"):
         for place in (tmp_path, project, Path.home()):
             assert not file.is_file() or str(place) not in file.read_text(), file
-    assert lines_of(to / "run.py") == measured_lines(promptpo.load_run(run))
+    result = promptpo.load_run(run)
+    assert lines_of(to / "run.py") == measured_lines(result)
+    spec = load_spec(str(to / "spec"))
+    env = TimeLimit(spec.make(), spec.horizon)
+    policy = SB3Policy.load(to / "policy.py", spec, env)
+    assert episode_return(policy, env, result.test.seeds[0]) == result.test.returns[0]
     words = ("--spec", to / "spec", "--episodes", "3", "--workers", "1")
     assert exit_code("eval", to / "policy.py", *words) == 0
     assert "aisle: Aisle" in capsys.readouterr().out

@@ -36,20 +36,6 @@ class Policy:
         return self.rng.uniform(-1, 1, {size})
 """
 
-#: Draws a red ball, and prints the share of red pixels.
-BALL = """
-import mujoco
-model = mujoco.MjModel.from_xml_string(
-    '<mujoco><worldbody><light pos="0 0 4"/><geom size="1" rgba="1 0 0 1"/></worldbody></mujoco>'
-)
-data = mujoco.MjData(model)
-mujoco.mj_forward(model, data)
-renderer = mujoco.Renderer(model, 64, 64)
-renderer.update_scene(data)
-picture = renderer.render().astype(int)
-print(((picture[..., 0] > 40) & (picture[..., 1] < 20)).mean(), flush=True)
-"""
-
 #: Draws a runner at the start and far beyond the 40 m of floor; prints the share that differs.
 FLOOR = """
 import mujoco
@@ -89,24 +75,6 @@ def variables(backend=None):
     return drawing.variables
 
 
-@pytest.fixture
-def without_opengl(tmp_path):
-    """An environment in which loading any OpenGL library fails, as where none is installed."""
-    package = tmp_path / "OpenGL"
-    package.mkdir()
-    (package / "__init__.py").write_text("raise ImportError('cannot open libGL')\n")
-    return {**CLEAN, "PYTHONPATH": os.pathsep.join([str(tmp_path), ROOT])}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("backend", ["egl", "osmesa"])
-def test_each_library_draws_and_is_taken_where_it_is_asked_for(backend):
-    chosen = variables(backend)
-    assert chosen["MUJOCO_GL"] == chosen["PYOPENGL_PLATFORM"] == backend
-    assert chosen["SDL_VIDEODRIVER"] == chosen["SDL_AUDIODRIVER"] == "dummy"
-    assert float(run(BALL, {**CLEAN, **chosen})) > 0.05
-
-
 @pytest.mark.slow
 def test_egl_comes_first_and_osmesa_where_it_does_not_work(tmp_path):
     variables("egl")
@@ -122,7 +90,10 @@ def test_egl_comes_first_and_osmesa_where_it_does_not_work(tmp_path):
 
 
 @pytest.mark.slow
-def test_no_library_is_one_line_and_mujoco_can_be_imported(without_opengl):
+def test_no_library_is_one_line_and_mujoco_can_be_imported(tmp_path):
+    (tmp_path / "OpenGL").mkdir()
+    (tmp_path / "OpenGL" / "__init__.py").write_text("raise ImportError('cannot open libGL')\n")
+    without_opengl = {**CLEAN, "PYTHONPATH": os.pathsep.join([str(tmp_path), ROOT])}
     drawing = choose_library(without_opengl)
     packages = "libegl1 libegl-mesa0 libgl1-mesa-dri (egl) or libosmesa6 (osmesa)"
     assert drawing.trouble == (
@@ -131,13 +102,7 @@ def test_no_library_is_one_line_and_mujoco_can_be_imported(without_opengl):
     code = "import mujoco; print(mujoco.__version__)"
     run(code, {**without_opengl, **drawing.variables})
     asked = choose_library({**without_opengl, "MUJOCO_GL": "osmesa"})
-    assert asked.trouble == (
-        "MuJoCo cannot draw: MUJOCO_GL=osmesa does not work here; unset MUJOCO_GL, or install the"
-        f" packages {packages}"
-    )
-
-
-def test_macos_draws_by_its_own_means():
+    assert "MUJOCO_GL=osmesa does not work here; unset MUJOCO_GL, or install" in asked.trouble
     assert "MUJOCO_GL" not in choose_library(CLEAN, platform="darwin").variables
 
 
@@ -164,8 +129,10 @@ def film(tmp_path, name, horizon, actions, **options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["egl", "osmesa"])
-def test_halfcheetah(backend, tmp_path, monkeypatch):
-    variables(backend)
+def test_each_library_films_where_it_is_asked_for(backend, tmp_path, monkeypatch):
+    chosen = variables(backend)
+    assert chosen["MUJOCO_GL"] == chosen["PYOPENGL_PLATFORM"] == backend
+    assert chosen["SDL_VIDEODRIVER"] == chosen["SDL_AUDIODRIVER"] == "dummy"
     monkeypatch.setenv("MUJOCO_GL", backend)
     monkeypatch.delenv("PYOPENGL_PLATFORM", raising=False)
     clip = film(tmp_path, "mujoco_halfcheetah", 20, 6)

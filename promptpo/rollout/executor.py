@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from promptpo.common.concurrency import all_of
 from promptpo.rollout.cores import available_cores
@@ -26,9 +26,6 @@ from promptpo.rollout.jobs import (
     of_instances,
 )
 from promptpo.rollout.workers import Workers
-
-if TYPE_CHECKING:
-    pass
 
 R = TypeVar("R")
 

@@ -95,7 +95,9 @@ def unplayed(seed: int) -> Episode:
 
 @dataclass(frozen=True)
 class PlayRun:
-    """Answer to a PlayJob: every episode is played to its end, or until it fails.
+    """Answer to a PlayJob, or to an InstancesJob for one vector of constants.
+
+    Every episode is played to its end, or until it fails, or its vector is given up.
 
     It does not depend on how the job was divided. An error of the program before its first episode
     (it does not compile) leaves all unplayed, and the episodes of a life that has failed.
@@ -108,6 +110,9 @@ class PlayRun:
         error: why the first episode failed that did, as the author is told; None if none did.
         error_kind: that of a ``sandbox.ProgramError``, or "environment", or "disturbed".
         episodes: those that ended, of the ones to be kept.
+        bound: the mean return that a vector could have reached at best when it was given up, below
+            the bar; None where it was played to the end.
+        pace: the highest mean reward of a few steps in a row (``rollout.playing.PACE``).
     """
 
     results: tuple[Episode, ...] = ()
@@ -117,30 +122,12 @@ class PlayRun:
     error: str | None = None
     error_kind: str | None = None
     episodes: tuple[Trajectory, ...] = ()
-
-
-@dataclass(frozen=True)
-class InstanceRun:
-    """Answer to an InstancesJob for one vector of constants.
-
-    Attributes:
-        results: the episodes that came to an end, in the order of the seeds.
-        steps: environment steps, those of episodes that did not end included.
-        error: why this instance failed; None if it did not.
-        bound: the mean return that it could have reached at best when it was given up, below the
-            bar; None where it was played to the end.
-        pace: the highest mean reward of a few steps in a row (``rollout.playing.PACE``).
-    """
-
-    results: tuple[Episode, ...] = ()
-    steps: int = 0
-    error: str | None = None
     bound: float | None = None
     pace: float = -math.inf
 
 
 @dataclass(frozen=True)
-class InstancesJob(Job[tuple[InstanceRun, ...]]):
+class InstancesJob(Job[tuple[PlayRun, ...]]):
     """Play one episode per seed with each vector of constants, at their ``places`` in a policy.
 
     A place is a line, a column, where both end, and whether the number is whole, as
@@ -295,4 +282,5 @@ def joined(runs: Sequence[PlayRun]) -> PlayRun:
         error=failed.error,
         error_kind=failed.error_kind,
         episodes=tuple(chain.from_iterable(run.episodes for run in runs)),
+        pace=max((run.pace for run in runs), default=-math.inf),
     )

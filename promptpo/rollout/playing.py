@@ -11,13 +11,14 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import accumulate, chain
 from operator import add
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from msgspec import UNSET, UnsetType
 
-from promptpo.rollout.jobs import UNPLAYED, InstanceRun, InstancesJob, PlayJob, PlayRun, unplayed
+from promptpo.rollout.jobs import UNPLAYED, InstancesJob, PlayJob, PlayRun, unplayed
 from promptpo.spec.calls import CALL, IDLE, STEP, STEPS, EnvironmentFault, activity
 from promptpo.spec.environment import all_finite
 from promptpo.types import Episode, Trajectory
@@ -129,8 +130,6 @@ class Running:
 
 #: Steps in a row whose rewards make up a pace.
 PACE = 10
-#: Characters of an error that are kept for a vector of constants.
-_MAX_ERROR = 500
 
 
 @dataclass
@@ -189,8 +188,8 @@ def pace(rewards: Sequence[float]) -> float:
     return float(np.max(sums[PACE:] - sums[:-PACE])) / PACE
 
 
-def run_of(job: PlayJob, contenders: Sequence[Contender]) -> PlayRun:
-    """Return what became of a PlayJob whose lives the contenders played."""
+def run_of(job: PlayJob | InstancesJob, contenders: Sequence[Contender]) -> PlayRun:
+    """Return what became of a job's seeds, whose lives the contenders played."""
     found: dict[int, tuple[Running, Episode]] = {}
     for contender in contenders:
         found |= {e.seed: (e, e.result()) for e in contender.ended}
@@ -205,20 +204,8 @@ def run_of(job: PlayJob, contenders: Sequence[Contender]) -> PlayRun:
         error=failed.error,
         error_kind=failed.error_kind,
         episodes=tuple(e.trajectory() for c in contenders for e in c.ended if e.keep),
-    )
-
-
-def instance_run(job: InstancesJob, contender: Contender) -> InstanceRun:
-    """Return what became of one vector of constants."""
-    ended = {episode.seed: episode for episode in contender.ended}
-    error = contender.error
-    paces = [pace(episode.rewards) for episode in (*contender.ended, *contender.failed)]
-    return InstanceRun(
-        results=tuple(ended[seed].result() for seed in job.seeds if seed in ended),
-        steps=contender.steps,
-        error=None if error is None else error[-_MAX_ERROR:],
-        bound=contender.bound,
-        pace=max(paces, default=-math.inf),
+        bound=contenders[0].bound,
+        pace=max((pace(e.rewards) for e, _ in found.values()), default=-math.inf),
     )
 
 
@@ -456,36 +443,25 @@ def _place(episode: Running, action: NDArray[np.float64]) -> str:
     return f"at step {episode.task.steps} of episode slot {episode.number}, on action {text}"
 
 
-def play(job: PlayJob, width: int, pool: Pool) -> PlayRun:
+def play(job: PlayJob | InstancesJob, width: int, pool: Pool) -> tuple[PlayRun, ...]:
     """Play a job's episodes; a policy that fails or is disturbed is a result, no exception.
 
+    Return one run, or one for each vector of constants; one that fails leaves the others alone.
     Raises SandboxFailed.
     """
     import sandbox
 
-    contenders, number = [], job.first
-    for life in job.lives:
-        contenders.append(Contender([life], number))
-        number += len(life)
+    groups: list[list[Contender]] = []
+    if isinstance(job, InstancesJob):
+        groups += ([Contender(job.lives, constants=constants)] for constants in job.constants)
+    else:
+        firsts = accumulate(map(len, job.lives), initial=job.first)
+        groups.append(
+            [Contender([life], first) for life, first in zip(job.lives, firsts, strict=False)]
+        )
     try:
-        Playing(job, width, pool).play(contenders)
+        Playing(job, width, pool).play(list(chain.from_iterable(groups)))
     except (sandbox.CompileError, sandbox.Disturbed) as error:
-        whole = run_of(job, contenders)
-        return replace(whole, error=error.message, error_kind=error.kind)
-    return run_of(job, contenders)
-
-
-def play_instances(job: InstancesJob, width: int, pool: Pool) -> tuple[InstanceRun, ...]:
-    """Play every vector's episodes; one that fails leaves the others alone.
-
-    Raises SandboxFailed and Disturbed.
-    """
-    import sandbox
-
-    contenders = [Contender(job.lives, constants=constants) for constants in job.constants]
-    try:
-        Playing(job, width, pool).play(contenders)
-    except sandbox.CompileError as error:
-        for contender in contenders:
-            contender.error = error.message
-    return tuple(instance_run(job, contender) for contender in contenders)
+        runs = (run_of(job, contenders) for contenders in groups)
+        return tuple(replace(run, error=error.message, error_kind=error.kind) for run in runs)
+    return tuple(run_of(job, contenders) for contenders in groups)

@@ -28,7 +28,6 @@ from promptpo.rollout.jobs import (
     BaselineJob,
     CoverageJob,
     DescribeJob,
-    InstanceRun,
     InstancesJob,
     Job,
     PlayJob,
@@ -41,7 +40,7 @@ from promptpo.rollout.jobs import (
     TaskInfo,
     best_width,
 )
-from promptpo.rollout.playing import play, play_instances
+from promptpo.rollout.playing import play
 from promptpo.rollout.watched import CUT, portable
 from promptpo.spec.baselines import MEASURED, play_episode
 from promptpo.spec.calls import CALL, IDLE, EnvironmentFault, activity
@@ -203,18 +202,11 @@ class Worker:
 
     def play(self, job: PlayJob) -> PlayRun:
         """Play a job's episodes; a policy that fails is a result, never an exception."""
-        import sandbox
+        (run,) = self._play(job, self.limits(job.life))
+        return run
 
-        width = self._width(len(job.seeds), len(job.lives))
-        return steadily(
-            lambda: play(job, width, self._pool(job, self.limits(job.life))),
-            lambda run: run.error_kind == sandbox.Disturbed.kind,
-        )
-
-    def play_instances(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
+    def play_instances(self, job: InstancesJob) -> tuple[PlayRun, ...]:
         """Play a policy with other constants; a vector that fails is a result."""
-        import sandbox
-
         limits = self.limits(job.life)
         # Many vectors are tried: a bad one must not take the time of a policy.
         limits = replace(
@@ -222,32 +214,29 @@ class Worker:
             act_seconds=max(limits.act_seconds / MOST, _LEAST),
             init_seconds=max(limits.init_seconds / MOST, _LEAST),
         )
-        count = len(job.constants) * len(job.lives)
         # The same environments serve many jobs of this kind: opening them costs each a little.
-        width = self._width(count * job.life, count, serves=_SERVES)
-        places = [sandbox.Place(*place) for place in job.places]
-        try:
-            return steadily(lambda: play_instances(job, width, self._pool(job, limits, places)))
-        except sandbox.Disturbed as error:
-            return tuple(InstanceRun(error=error.message) for _ in job.constants)
+        return self._play(job, limits, len(job.constants), job.places, serves=_SERVES)
 
-    def _width(self, episodes: int, lives: int, serves: int = 1) -> int:
-        """Return how many episodes to play at the same time."""
-        (task, *_) = self.open_tasks(min(lives, BASE))
-        opening = self._opening / serves
-        return min(lives, best_width(episodes, len(self.tasks), opening, task.horizon))
-
-    def _pool(
+    def _play(
         self,
         job: PlayJob | InstancesJob,
         limits: sandbox.Limits,
-        places: Sequence[sandbox.Place] = (),
-    ) -> _Pool:
+        vectors: int = 1,
+        places: Sequence[tuple[int, int, int, int, bool]] = (),
+        serves: int = 1,
+    ) -> tuple[PlayRun, ...]:
         import sandbox
 
-        made = self._made(job.source)
-        program = sandbox.Program(job.source, self.interface, limits, *made, job.prepared, places)
-        return _Pool(self, program)
+        lives = vectors * len(job.lives)
+        (task, *_) = self.open_tasks(min(lives, BASE))
+        opening, episodes = self._opening / serves, vectors * len(job.seeds)
+        width = min(lives, best_width(episodes, len(self.tasks), opening, task.horizon))
+        made, at = self._made(job.source), [sandbox.Place(*place) for place in places]
+        program = sandbox.Program(job.source, self.interface, limits, *made, job.prepared, at)
+        return steadily(
+            lambda: play(job, width, _Pool(self, program)),
+            lambda runs: any(run.error_kind == sandbox.Disturbed.kind for run in runs),
+        )
 
     def rehearse(self, job: RehearsalJob, steps: int | None = None) -> None:
         """Play whole episodes without a policy, or so many ``steps`` of them.

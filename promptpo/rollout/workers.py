@@ -12,7 +12,6 @@ from promptpo.common.foreign import speaker
 from promptpo.errors import PromptPOError, SpecError
 from promptpo.rollout.jobs import (
     DescribeJob,
-    InstanceRun,
     InstancesJob,
     Job,
     PlayJob,
@@ -108,13 +107,13 @@ class Workers:
                 return run
         return run
 
-    def _play_instances(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
+    def _play_instances(self, job: InstancesJob) -> tuple[PlayRun, ...]:
         """In parts where a worker is lost, to find the instance under which it is.
 
         In halves, or where a call hung one by one.
         """
         try:
-            runs: tuple[InstanceRun, ...] = self._answer(job)
+            runs: tuple[PlayRun, ...] = self._answer(job)
         except Lost as lost:
             blameless = lost.hung and self._hangs_without(job.seeds)
             if len(job.constants) > 1:
@@ -129,19 +128,19 @@ class Workers:
             runs = self._play_one(job)
         return runs
 
-    def _one_by_one(self, parts: Sequence[InstancesJob]) -> tuple[InstanceRun, ...]:
+    def _one_by_one(self, parts: Sequence[InstancesJob]) -> tuple[PlayRun, ...]:
         """Play each alone, until a call has hung under two: then nothing more is tried."""
-        runs: list[InstanceRun] = []
+        runs: list[PlayRun] = []
         for part in parts:
             hung = [run for run in runs if HUNG in (run.error or "")]
-            left = (InstanceRun((), 0, hung[-1].error),) if len(hung) > 1 else ()
+            left = (PlayRun(error=hung[-1].error),) if len(hung) > 1 else ()
             runs += left or self._play_one(part)
         return tuple(runs)
 
-    def _play_one(self, job: InstancesJob) -> tuple[InstanceRun, ...]:
+    def _play_one(self, job: InstancesJob) -> tuple[PlayRun, ...]:
         """One instance, in a worker that has done nothing before; it is not tried again."""
         try:
-            runs: tuple[InstanceRun, ...] = self._answer(job, fresh=True)
+            runs: tuple[PlayRun, ...] = self._answer(job, fresh=True)
         except Lost as lost:
             return _failed(lost)
         return runs
@@ -287,9 +286,9 @@ class Workers:
         speaker(self._label).end()
 
 
-def _failed(lost: Lost) -> tuple[InstanceRun, ...]:
+def _failed(lost: Lost) -> tuple[PlayRun, ...]:
     error = f"the environment failed under this policy: {lost.words}"
-    return (InstanceRun((), lost.steps, error),)
+    return (PlayRun(steps=lost.steps, error=error),)
 
 
 def _includes(job: RehearsalJob, done: RehearsalJob) -> bool:

@@ -14,7 +14,7 @@ from promptpo.common.lives import whole
 from promptpo.errors import LimitReached
 from promptpo.outcomes import Terms
 from promptpo.policies.constants import Tunable
-from promptpo.rollout.jobs import InstanceRun, InstancesJob
+from promptpo.rollout.jobs import InstancesJob, PlayRun
 from promptpo.rollout.seeds import episode_seeds
 from promptpo.rollout.watched import HUNG
 from promptpo.run.playing import RunPlayer
@@ -29,6 +29,8 @@ from promptpo.types import Candidate, Episode, Rollout, Stream, identity
 #: what finalists meet, of the selection stream for the last word: a block for each candidate.
 _SAMPLES, _FINALS, _BLOCKS = 1 << 20, 1 << 10, 1 << 8
 
+#: Characters of an error that are recorded.
+_MAX_ERROR = 500
 #: Instances under which a call of the environment hangs: so many end a tuning.
 _HANGS = 2
 
@@ -180,13 +182,14 @@ class RunTuning:
         )
 
 
-def _data(run: InstanceRun) -> dict[str, Any]:
+def _data(run: PlayRun) -> dict[str, Any]:
+    ended = [episode for episode in run.results if episode.error is None]
     return {
-        "returns": [e.return_ for e in run.results],
-        "lengths": [e.length for e in run.results],
-        "successes": [e.success for e in run.results],
+        "returns": [e.return_ for e in ended],
+        "lengths": [e.length for e in ended],
+        "successes": [e.success for e in ended],
         "steps": run.steps,
-        "error": run.error,
+        "error": run.error and run.error[-_MAX_ERROR:],
         "bound": run.bound,
         "pace": _number(run.pace),
     }

@@ -63,7 +63,8 @@ def option(
     that it may be; ``| None`` where it may be left open.
 
     Args:
-        within: the least and the most that a number may be; beyond them it is a slip of the hand.
+        within: the least and the most that a number may be, or a text have of characters; beyond
+            them it is a slip of the hand.
         resumable: may change when a run is resumed; those of the group "limits" always may.
         several: the value is a comma-separated list of these.
     """
@@ -138,7 +139,7 @@ class Setting:
             raise UsageError(
                 f"{self.name} must not hold control characters ({what}): {shown(value)}"
             )
-        if len(value) > _MOST_CHARACTERS:
+        if len(value) > (self.within[1] if self.within else _MOST_CHARACTERS):
             raise UsageError(f"{self.name} has {len(value):,} characters: {shown(value)}")
 
     def _check_number(self, value: float) -> None:
@@ -277,6 +278,7 @@ class RunConfig(PlaySettings):
     facts: bool = _task(
         True, "tell models the facts that a spec gives of its machine (its data sheet)"
     )
+    name: str = _task("", "a name by which commands find the run", within=(0, 80), resumable=True)
     out: str = _task("runs", "folder that receives the run's own folder", metavar="DIR")
     track: str = _task(
         "",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
 from promptpo.config import RunConfig
-from promptpo.errors import RunError, SpecError
+from promptpo.errors import PromptPOError, RunError, SpecError
 
 #: Help of an argument that names a run.
-NAMES = "a run's folder, 'latest', or a spec's name for its latest run"
+NAMES = "a run's folder or name, 'latest', or a spec's name for its latest run"
 
 #: Help of an argument that names several runs.
 SEVERAL = f"{NAMES}; a sweep's folder for all of its runs"
@@ -51,8 +52,24 @@ def find(name: str, out: Path, spec: str | None = None) -> Path:
             return folder
         if inside := sorted((f.parent for f in folder.glob("*/events.jsonl")), key=_age):
             return inside[-1]
+    if (called := _called(name, out)) is not None:
+        return called
     there = next((place for place in places if place.exists()), places[0])
     raise RunError(f"{there}: {no_run(there)}; {_hint(name, out)}")
+
+
+def _called(name: str, out: Path) -> Path | None:
+    """Return the run of a name; None where there is none. Raises RunError where there are more."""
+    from promptpo.store.summary import summary_of
+
+    called = []
+    for folder in all_runs(out) if name else ():
+        with contextlib.suppress(PromptPOError):
+            if summary_of(folder).name == name:
+                called.append(folder)
+    if len(called) > 1:
+        raise RunError(f"{name}: {len(called)} runs have this name; give the folder of one")
+    return called[0] if called else None
 
 
 def find_all(names: Iterable[str], out: Path) -> list[Path]:

@@ -258,10 +258,10 @@ def scores_table(panel: Panel) -> Table:
             Cell("" if statuses.keys() == {"finished"} else ", ".join(states)),
         ))  # fmt: skip
     for name, score in panel.references.items():
-        known = {m: levels({name: score}, m).get(name) for m in ("success", TENTH, "return")}
+        values = {m: levels({name: score}, m).get(name) for m in ("success", TENTH, "return")}
         cells = [
             _mean_cell(v, None, m)
-            if m in panel.measures and (v := known.get(m)) is not None
+            if m in panel.measures and (v := values.get(m)) is not None
             else Cell()
             for m in shown
         ]
@@ -340,7 +340,7 @@ def runs_table(panel: Panel) -> Table:
             elif run.evidence is not None:
                 score = f"{run.evidence.score} in {run.evidence.stream}"
             rows.append((
-                Cell(run.folder.name),
+                Cell(f"{run.folder.name} {run.name}".rstrip()),
                 Cell(letter(number) if len(panel.groups) > 1 else ""),
                 num(run.settings.get("seed"), str(run.settings.get("seed", ""))),
                 Cell(run.status),

@@ -97,6 +97,11 @@ class Run(Fold):
         return str(self._spec.get("name") or self.folder.parent.name)
 
     @property
+    def name(self) -> str:
+        """The name that it was given; empty where it has none."""
+        return clean_line(str(self.settings.get("name") or ""))[:80]
+
+    @property
     def twin_of(self) -> str:
         """Name of the task that this one is a twin of; empty for all others."""
         return str(self._spec.get("twin_of") or "")

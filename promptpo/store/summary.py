@@ -50,6 +50,7 @@ class Summary:
     cost: float | None = None
     asks_model: bool = False
     problem: str = ""
+    name: str = ""
 
     @classmethod
     def of(cls, run: Run) -> Summary:
@@ -79,7 +80,8 @@ class Summary:
             best=run.best_name or "",
             score=score,
             source=source,
-            words="  ".join(words),
+            words="  ".join([*[f"'{run.name}'"] * bool(run.name), *words]),
+            name=run.name,
             steps=run.usage.searched,
             cost=run.usage.cost,
             asks_model=run.asks_model,

@@ -13,7 +13,7 @@ from promptpo.prompts.promptpo import (
     repair_messages,
 )
 from promptpo.run.settings import build
-from promptpo.spec import load_spec, prompt_parts, shipped_specs
+from promptpo.spec import load_spec
 from promptpo.types import Candidate, Key, Note, Round
 
 CARTPOLE = load_spec("cartpole")
@@ -38,15 +38,6 @@ def remembered(**details):
     return Memory((round_,), second=round_.candidates[1], **details)
 
 
-@pytest.mark.parametrize("name", shipped_specs())
-def test_a_specs_parts_stand_in_the_prompt_as_they_are(name):
-    spec = load_spec(name)
-    parts = prompt_parts(spec)
-    for asked in (policy_messages(spec, CONFIG), feedback_messages(spec, CONFIG)):
-        for part in (parts.observation, parts.action, parts.reward, parts.description):
-            assert part in text(asked)
-
-
 def test_all_that_can_be_imported_and_the_time_limits_are_told():
     asked = text(policy_messages(CARTPOLE, CONFIG))
     for module in sandbox.ALLOWED_IMPORTS:
@@ -58,12 +49,6 @@ def test_all_that_can_be_imported_and_the_time_limits_are_told():
     assert "episode 7 s" in asked
 
     assert "tried" not in text(policy_messages(CARTPOLE, CONFIG))
-
-
-@pytest.mark.parametrize("name", shipped_specs())
-def test_nothing_is_left_to_fill_in(name):
-    for _, messages in render_all(load_spec(name), CONFIG):
-        assert "$" not in text(messages)
 
 
 PAPER = build({"preset": "paper"})

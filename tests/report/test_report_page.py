@@ -162,8 +162,6 @@ def test_time_goes_on_until_a_run_has_ended_or_was_killed(copied):
     began_ago(copied, 4000)
     killed = load_run(copied)
     assert killed.elapsed <= ended.elapsed + 0.1
-    words = text_of(render_report([killed]))
-    assert "Killed: no process is carrying this run on; promptpo --resume" in words
     lock = RunFolder(copied).lock()
     running = load_run(copied)
     assert 4000 <= running.elapsed < 4060

@@ -37,6 +37,7 @@ root_doc = "docs/index"
 include_patterns = [
     "README.md",
     "ARCHITECTURE.md",
+    "AGENTS.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/**",

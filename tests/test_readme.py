@@ -51,9 +51,10 @@ def test_the_two_commands_are_single_lines_that_ci_can_find() -> None:
 
 def test_the_defaults_in_the_table_are_the_defaults() -> None:
     c = config.RunConfig()
-    assert f"| {c.rounds}, {c.candidates}, {c.episodes} |" in README
-    assert f"| {c.selection_episodes}, {c.test_episodes} |" in README
-    for name in re.findall(r"`--([a-z-]+)`", README.split("## Options")[1].split("##")[0]):
+    settings = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    assert f"| {c.rounds}, {c.candidates}, {c.episodes} |" in settings
+    assert f"| {c.selection_episodes}, {c.test_episodes} |" in settings
+    for name in re.findall(r"`--([a-z-]+)`", settings.split("| option")[1]):
         words = ("help", "config", "preset", "dry-run")
         assert name.replace("-", "_") in config.OPTIONS or name in words, name
 

@@ -98,7 +98,7 @@ def success_words(run: Rollout) -> str:
     interval = run.success_interval
     hits, count = sum(map(bool, run.successes)), len(run.successes)
     return (
-        f"success {hits / count:.2f}, {_between(interval, '.2f')} ({hits} of {count} episodes)"
+        f"success {hits / count:.2f}, {between(interval, '.2f')} ({hits} of {count} episodes)"
         if interval
         else ""
     )
@@ -116,7 +116,7 @@ def return_words(run: Rollout) -> str:
     if interval.low == interval.high and run.life == 1:
         return f"{text} in every one of {len(returns)} episodes"
     lives = f" over {len(run.lives)} lives of {run.life} episodes" if run.life > 1 else ""
-    return f"{text}, {_between(interval)}{lives}"
+    return f"{text}, {between(interval)}{lives}"
 
 
 def tenth_words(run: Rollout) -> str:
@@ -124,7 +124,7 @@ def tenth_words(run: Rollout) -> str:
     tenth, interval = run.worst_tenth, run.worst_tenth_interval
     if tenth is None:
         return ""
-    sure = f", {_between(interval)}" if interval else ""
+    sure = f", {between(interval)}" if interval else ""
     return f"mean return of the worst tenth {number(tenth)}{sure}"
 
 
@@ -181,7 +181,7 @@ def reading_words(reading: Reading) -> str:
     gauge, interval = reading.gauge, reading.interval
     words = f"{reading.name} {with_unit(reading.mean, gauge.unit)}"
     if interval is not None and interval.low < interval.high:
-        words += f", {_between(interval)}"
+        words += f", {between(interval)}"
     if gauge.bounded:
         return f"{words} ({bound_words(gauge)}: {held_words(reading)})"
     return f"{words} ({gauge.better}er is better)" if gauge.better else words
@@ -227,9 +227,16 @@ def steps(counts: Mapping[Stream, int], *, test: str = "test") -> str:
     return ", ".join(parts) or "none"
 
 
-def _between(interval: Interval, form: str = "") -> str:
-    low, high = ((f"{v:{form}}" if form else number(v)) for v in (interval.low, interval.high))
-    return f"{interval.level:.0%} interval {low} to {high}"
+def span(*ends: float, form: str = "") -> str:
+    """Return ``40 to 70``; ``form`` is a format of the numbers."""
+    return " to ".join(f"{v:{form}}" if form else number(v) for v in ends)
+
+
+def between(interval: Interval | None, form: str = "") -> str:
+    """Return ``95% interval 40 to 70``; empty for none."""
+    if interval is None:
+        return ""
+    return f"{interval.level:.0%} interval {span(interval.low, interval.high, form=form)}"
 
 
 def program() -> str:

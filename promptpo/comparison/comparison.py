@@ -258,10 +258,10 @@ def scores_table(panel: Panel) -> Table:
             Cell("" if statuses.keys() == {"finished"} else ", ".join(states)),
         ))  # fmt: skip
     for name, score in panel.references.items():
-        known = {m: levels({name: score}, m).get(name) for m in ("success", TENTH, "return")}
+        values = {m: levels({name: score}, m).get(name) for m in ("success", TENTH, "return")}
         cells = [
             _mean_cell(v, None, m)
-            if m in panel.measures and (v := known.get(m)) is not None
+            if m in panel.measures and (v := values.get(m)) is not None
             else Cell()
             for m in shown
         ]

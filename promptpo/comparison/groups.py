@@ -107,10 +107,10 @@ def _label(settings: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def _identity(run: Run) -> dict[str, Any]:
     """Return the settings that are compared, method and model first."""
-    known = {n: s.default for n, s in config.fields(config.RunConfig).items() if n != "facts"}
-    known |= run.settings
-    first = {name: known.pop(name) for name in ("method", "model")}
-    return {**first, **{k: v for k, v in known.items() if k not in _CIRCUMSTANCES}}
+    settings = {n: s.default for n, s in config.fields(config.RunConfig).items() if n != "facts"}
+    settings |= run.settings
+    first = {name: settings.pop(name) for name in ("method", "model")}
+    return {**first, **{k: v for k, v in settings.items() if k not in _CIRCUMSTANCES}}
 
 
 def _words(name: str, value: object) -> str:

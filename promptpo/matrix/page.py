@@ -12,7 +12,7 @@ from urllib.parse import quote
 from promptpo.common import text
 from promptpo.common.blocks import Cell, Chart, Line, Mark, Scores, Table, num
 from promptpo.comparison.curves import AXES, Axis
-from promptpo.comparison.scores import Measure, value
+from promptpo.comparison.scores import Measure, levels
 from promptpo.matrix.results import BenchResults, BenchRun
 from promptpo.matrix.statistics import Estimate
 from promptpo.matrix.suite import Scale, Suite
@@ -159,11 +159,7 @@ class PageView:
         results, measure = self.results, self.results.measure(spec)
         missing = {m: missing_words(results.of(spec, m)) for m in results.suite.labels}
         panel = results.panels.get(spec)
-        references = {
-            name: value(score, measure)
-            for name, score in (panel.references if panel else {}).items()
-            if measure == "return" or score.success_rate is not None
-        }
+        references = levels(panel.references, measure) if panel else {}
         return SpecView(
             spec,
             measure,

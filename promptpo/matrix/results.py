@@ -268,8 +268,8 @@ class BenchResults:
         panel = self.panels.get(spec)
         if panel is None:
             return None
-        known = ((g.label, self.curves.get((spec, g.label, axis))) for g in panel.groups)
-        curves = {label: c for label, c in known if c is not None}
+        places = {g.label: (spec, g.label, axis) for g in panel.groups}
+        curves = {m: self.curves[place] for m, place in places.items() if place in self.curves}
         return curves_chart(panel, axis, self.measure(spec), curves)
 
     @cached_property

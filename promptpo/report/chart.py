@@ -176,7 +176,7 @@ def _line(line: Line, x: Scale, y: Scale) -> Markup:
     if not line.tips:
         for values, what in ((line.y, ""), (line.low, "interval "), (line.high, "interval ")):
             for place, side, there in stretches(line, values, y):
-                words = f"{line.name}: {what}{' to '.join(map(text.number, there))}"
+                words = f"{line.name}: {what}{text.span(*there)}"
                 parts.append(_arrow(words, up=side, x=x.percent(place), y=y(there[0])))
     return tag("g", *parts, class_=f"line {line.css}".strip())
 
@@ -279,8 +279,7 @@ def _mark(mark: Mark, x: Scale, y: float) -> Markup:
     for place in sorted(within):
         parts.append(tag("line", class_="rug", x1=place, x2=place, y1=y + 6, y2=y + 11))
     if mark.interval is not None:
-        between = " to ".join(map(text.number, ends))
-        words += f", {mark.interval.level:.0%} interval {between}"
+        words += f", {text.between(mark.interval)}"
         line = {"x1": x.percent(ends[0]), "x2": x.percent(ends[1])}
         parts.append(tag("line", class_="interval", y1=y, y2=y, **line))
     if here := x.side(mark.value):

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from promptpo.common import text
 from promptpo.common.blocks import Chart, Figure, Line, Mark, Scores
-from promptpo.outcomes import LifePoint
 from promptpo.racing import error_interval
 from promptpo.report.axis import leaves
 from promptpo.stats import Interval, success_interval
@@ -138,7 +137,7 @@ def _candidates(
         bounds.append(own.interval if own and interval else ends)
         words = f"{trial.name}: {text.score(score_data(trial.score))}"
         words += f", corrected {text.number(own.mean)}" if own else ""
-        tips.append(f"{words}{_interval_words(bounds[-1])}, after {trial.at_steps:,} steps")
+        tips.append(f"{_told(words, bounds[-1])}, after {trial.at_steps:,} steps")
     yield Line(
         name,
         [t.at_steps for t, _ in scored],
@@ -173,7 +172,10 @@ def life_chart(test: Rollout, references: dict[str, Score]) -> Chart:
         [b.low for b in bounds],
         [b.high for b in bounds],
         css="lead",
-        tips=[_life_words(p) for p in points],
+        tips=[
+            _told(f"episode {p.episode}: mean return {text.number(p.mean_return)}", p.interval)
+            for p in points
+        ],
     )
     single = (Line(f"life {i}", places[: len(v)], v, css="thin") for i, v in enumerate(few, 1))
     levels = {name: s.mean_return for name, s in references.items()}
@@ -188,15 +190,8 @@ def life_chart(test: Rollout, references: dict[str, Score]) -> Chart:
     )
 
 
-def _life_words(point: LifePoint) -> str:
-    words = f"episode {point.episode}: mean return {text.number(point.mean_return)}"
-    return f"{words}{_interval_words(point.interval)}"
-
-
-def _interval_words(interval: Interval | None) -> str:
-    if interval is None:
-        return ""
-    return f", 95% interval {text.number(interval.low)} to {text.number(interval.high)}"
+def _told(words: str, interval: Interval | None) -> str:
+    return ", ".join(filter(None, (words, text.between(interval))))
 
 
 def tuning_figures(run: Run) -> list[Figure]:
@@ -229,10 +224,7 @@ def tuning_lines(tuned: dict[str, TuningAccount], *, success: bool) -> list[Line
         if points:
             steps, values, intervals = zip(*points, strict=True)
             bounds = [i or Interval(v, v) for v, i in zip(values, intervals, strict=True)]
-            tips = [
-                f"{name} after {at:,} steps: {text.number(v)}{_interval_words(i)}"
-                for at, v, i in points
-            ]
+            tips = [_told(f"{name} after {at:,} steps: {text.number(v)}", i) for at, v, i in points]
             lines.append(Line(
                 name, steps, values, [b.low for b in bounds], [b.high for b in bounds],
                 end=account.steps, css="lead" if account.plays_on else "", tips=tips,

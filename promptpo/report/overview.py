@@ -91,8 +91,7 @@ def _sure(rollout: Rollout, interval: Interval | None, form: str) -> str:
         return f"{text.plural(count, 'episode')}: too few for an interval"
     if interval.low == interval.high:
         return f"in every one of {count} episodes"
-    ends = [f"{v:{form}}" if form else text.number(v) for v in (interval.low, interval.high)]
-    return f"{interval.level:.0%} interval {' to '.join(ends)}, {count} episodes"
+    return f"{text.between(interval, form)}, {count} episodes"
 
 
 def metrics_section(run: Run) -> Section | None:
@@ -197,7 +196,7 @@ def _probes(run: Run) -> Section:
     return Section("probes", title, (table, *notes, Prose(words)))
 
 
-def about_section(run: Run, notices: list[str]) -> Section:
+def about_section(run: Run) -> Section:
     """Return how the run was made: its Feedback classes, first calls, notices and settings."""
     blocks: list[Block] = []
     before = ""
@@ -208,7 +207,7 @@ def about_section(run: Run, notices: list[str]) -> Section:
         blocks.append(Details(f"feedback-class-{i}", title, (part,), note, small=True))
         before = written.source
     blocks += [t for call in run.shared_calls(0) for t in call_texts(call)]
-    if notices:
+    if notices := [*run.notices, *run.unread]:
         lines = tuple(Prose(words, "notice") for words in notices)
         blocks.append(Details("notices", "Notices", lines, str(len(notices)), small=True))
     for name, entries in settings(run):

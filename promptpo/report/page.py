@@ -71,7 +71,6 @@ class RunView:
         strategy: what the best policy says of itself.
         policy: the address of its file; empty where there is none.
         activity: what it waits for, where it goes on.
-        notices: what the run has told, and what cannot be read of it.
         sections: all else.
     """
 
@@ -85,7 +84,6 @@ class RunView:
     strategy: str
     policy: str
     activity: str
-    notices: list[str]
     sections: list[Section]
 
 
@@ -104,7 +102,6 @@ def run_view(
         return name, "data:video/mp4;base64," + base64.b64encode(file.read_bytes()).decode()
 
     best, policy = run.best_trial, run.folder / "best" / "policy.py"
-    notices = [*run.notices, *run.unread]
     sections = [*overview.learning_sections(run)]
     if files := sorted((run.folder / "videos").glob("*.mp4")):
         sections.insert(0, Section("videos", "Episodes", (Videos(tuple(map(video, files))),)))
@@ -114,7 +111,7 @@ def run_view(
     sections += filter(None, own)
     sections += overview.other_sections(run)
     sections += round_sections(run)
-    sections.append(overview.about_section(run, notices))
+    sections.append(overview.about_section(run))
     made_by = run.made_by or "no model"
     return RunView(
         run,
@@ -127,7 +124,6 @@ def run_view(
         strategy(best.candidate.source) if best else "",
         address(policy) if policy.is_file() else "",
         activity(run),
-        notices,
         sections,
     )
 

@@ -101,16 +101,13 @@ def _with_error(trial: Trial) -> Cell:
     return num(trial.score.mean_return, f"{words} ± {_two_digits(error)}" if error > 0 else words)
 
 
-def _range_words(low: float, high: float, form: str = "") -> str:
-    ends = [f"{v:{form}}" if form else text.number(v) for v in dict.fromkeys((low, high))]
-    return " to ".join(ends)
+def _range_cell(values: Sequence[float]) -> Cell:
+    """Return a cell of the lowest and the highest of some values."""
+    return num(min(values), text.span(*dict.fromkeys((min(values), max(values)))))
 
 
 def _interval_words(interval: Interval | None, form: str = "") -> str:
-    if interval is None:
-        return ""
-    ends = (f"{v:{form}}" if form else text.number(v) for v in (interval.low, interval.high))
-    return " to ".join(ends)
+    return "" if interval is None else text.span(interval.low, interval.high, form=form)
 
 
 def kind_words(trial: Trial) -> str:
@@ -170,12 +167,11 @@ def _trial_row(run: Run, trial: Trial, record: RoundRecord) -> tuple[Cell, ...]:
     won = record.winner is trial
     pooled, lengths, played = trial.candidate.pooled, Cell(), [Cell()] * 3
     if pooled is not None and not trial.score.failed:
-        low, high = min(pooled.returns), max(pooled.returns)
         if pooled.lengths:
             mean = sum(pooled.lengths) / len(pooled.lengths)
             lengths = num(mean, text.number(round(mean, 1)))
         clipped = num(pooled.clipped, f"{pooled.clipped:.0%}")
-        played = [num(len(pooled.whole)), num(low, _range_words(low, high)), clipped]
+        played = [num(len(pooled.whole)), _range_cell(pooled.returns), clipped]
     return (
         Cell(trial.name, href=f"#{trial.name}", strong=won),
         Cell("" if trial.candidate.kind == "policy" else kind_words(trial)),
@@ -219,7 +215,7 @@ def metrics_table(run: Rollout) -> Table | None:
             Cell(text.GATHERED[reading.gauge.gather]),
             num(reading.mean, text.with_unit(reading.mean, reading.gauge.unit)),
             num(reading.mean, _interval_words(reading.interval)),
-            num(min(reading.values), _range_words(min(reading.values), max(reading.values))),
+            _range_cell(reading.values),
             Cell(text.bound_words(reading.gauge) or reading.gauge.better),
             _held_cell(reading),
         )
@@ -395,7 +391,7 @@ def _evaluation_row(policy: ScoredPolicy, test: PolicyTest | None) -> tuple[Cell
         Cell(policy.policy, strong=policy.policy == OWN),
         success_cell(policy.score),
         return_cell(policy.score),
-        num(bounds[0], " to ".join(map(text.number, bounds))) if bounds else Cell(),
+        num(bounds[0], text.span(*bounds)) if bounds else Cell(),
         lead,
         p,
         Cell(text.gist(policy.error or ""), kind="failed" if policy.error else ""),

@@ -207,7 +207,8 @@ def closing(run: Run) -> list[Row]:
     """Return the result of a run, whether or not it got to its end, and how to go on."""
     if run.status == "finished" or not run.header:
         return run.rows()
-    more = "  (with a higher limit)" if run.status == "stopped" else ""
+    limited = run.status == "stopped" and not run.reason.startswith("finished early")
+    more = "  (with a higher limit)" if limited else ""
     command = f"{text.program()} --resume {text.near_path(run.folder)}"
     return [*run.rows(), ("resume", f"{command}{more}")]
 

@@ -12,7 +12,6 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from scripted import BAD, GOOD, replies, run
 from written_runs import written_run
 
 import promptpo
@@ -46,28 +45,22 @@ def rows(path):
         return list(csv.DictReader(file))
 
 
-def test_each_task_has_its_tables(runs, capsys):
-    first, second = compare(capsys, *runs).split("\nother: ")
+def test_each_task_has_its_tables_and_notes_say_what_they_cannot(runs, tmp_path, capsys):
+    out = compare(capsys, *runs, runs[0])  # one that is given twice counts once
+    first, second = out.split("\nother: ")
     assert re.search(r"A +openai/a +2 +60.5 \(60 to 61\)", first)
     assert re.search(r"B +ollama/b +2 +2 \(1 to 3\)", first)
     assert re.search(r"A - B +return +\+58 ", first)
     assert "success" not in first
     assert re.search(r"promptpo, openai/a +1 +0.50 \(0.09 to 0.91\)", second)
     assert re.search(r"expert +1.00 +95", second)
-
-
-def test_a_run_that_failed_is_listed_with_what_it_has(runs, capsys):
-    out = compare(capsys, *runs)
-    (line,) = [
-        line for line in out.splitlines() if "failed" in line and "return 6 in search" in line
-    ]
-    assert "unknown" in line
-    assert "1 finished, 1 failed" in out
-
-
-def test_a_run_without_any_score_is_listed(tmp_path, capsys):
-    out = compare(capsys, written_run(tmp_path, search=(), status="running"))
-    assert re.search(r"killed +none", out)
+    (line,) = (x for x in out.splitlines() if "failed" in x and "return 6 in search" in x)
+    assert "unknown" in line and "1 finished, 1 failed" in out
+    assert "Fewer than 5 runs in a group" in out and "A group of one run" in out
+    assert "Replayed replies" not in out
+    other = written_run(tmp_path, search=(), status="running", model="recorded")
+    out = compare(capsys, other)
+    assert re.search(r"killed +none", out) and "Replayed replies: the spread" in out
 
 
 @pytest.mark.slow
@@ -87,17 +80,6 @@ def test_the_tables_fit_a_terminal_of_80_columns(runs):
     lines = re.sub(r"\x1b\[[0-9;]*m", "", out.decode()).splitlines()
     assert any("0.50 (0.09 to 0.91)" in line for line in lines)  # not folded
     assert max(map(len, lines)) <= 80
-
-
-def test_the_notes_say_what_a_table_cannot(runs, tmp_path, capsys):
-    out = compare(capsys, *runs)
-    assert "Fewer than 5 runs in a group" in out
-    assert "A group of one run" in out
-    assert "Replayed replies" not in out
-
-
-def test_a_run_given_twice_counts_once(runs, capsys):
-    assert re.search(r"openai/a +1 +60", compare(capsys, runs[0], runs[0], runs[2]))
 
 
 def test_csv_files_hold_the_numbers(runs, tmp_path, capsys):
@@ -136,46 +118,18 @@ def test_figures_are_one_column_wide_with_text_as_text(runs, tmp_path, capsys):
         assert sizes
         assert min(map(float, sizes)) >= 6
     assert "ollama/b: cost unknown" in words
+    again = tmp_path / "again"
+    compare(capsys, *runs, "--to", again, "--format", "svg")
+    assert (again / "curves_steps.svg").read_bytes() == (tmp_path / "curves_steps.svg").read_bytes()
 
 
-@pytest.mark.slow
-def test_the_same_runs_give_the_same_svg(runs, tmp_path, capsys):
+def test_to_alone_means_every_file_but_one_over_cost_where_nothing_cost(tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="pip install 'promptpo[plots]'")
-    for name in ("a", "b"):
-        compare(capsys, *runs, "--to", tmp_path / name, "--format", "svg")
-    a, b = ((tmp_path / name / "curves_steps.svg").read_bytes() for name in ("a", "b"))
-    assert a == b
-
-
-def test_where_nothing_cost_anything_there_is_no_figure_over_cost(tmp_path, capsys):
-    pytest.importorskip("matplotlib", reason="pip install 'promptpo[plots]'")
-    folder = written_run(tmp_path / "runs", cost=0.0)
-    compare(capsys, folder, "--to", tmp_path / "to", "--format", "png")
-    assert [p.name for p in (tmp_path / "to").iterdir()] == ["curves_steps.png"]
-
-
-@pytest.mark.slow
-def test_real_runs_of_two_settings(tmp_path, capsys):
-    good, _ = run(tmp_path, replies([BAD], [GOOD]))
-    bad, _ = run(tmp_path, replies([BAD], [BAD]), rounds=1)
-    out = compare(capsys, good.folder, bad.folder)
-    assert "2 rounds" in out
-    assert "3 paired episodes" in out
-    assert "Replayed replies: the spread over seeds" in out
-
-
-def test_to_alone_means_every_file(runs, tmp_path, capsys):
-    pytest.importorskip("matplotlib", reason="pip install 'promptpo[plots]'")
-    out = compare(capsys, *runs, "--to", tmp_path / "all")
-    names = {p.name for p in (tmp_path / "all").iterdir()}
-    assert {Path(n).suffix for n in names} == {".csv", ".png", ".svg"}
+    out = compare(capsys, written_run(tmp_path / "runs", cost=0.0), "--to", tmp_path / "to")
+    names = {p.name for p in (tmp_path / "to").iterdir()}
+    files = {f"{name}.csv" for name in ("curves", "scores", "tests")}
+    assert names == {*files, "curves_steps.png", "curves_steps.svg"}
     assert all(name in out for name in names)
-
-
-def test_what_is_no_run_is_one_line(tmp_path, capsys):
-    assert main(["compare", str(tmp_path)]) == RunError.exit_code
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.endswith("not a run (no events.jsonl); `promptpo list` shows the runs")
 
 
 def test_without_matplotlib_the_remedy_is_named(runs, tmp_path):
@@ -193,10 +147,12 @@ def test_without_matplotlib_the_remedy_is_named(runs, tmp_path):
     assert not (tmp_path / "to").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_named(runs, tmp_path, capsys):
+def test_what_is_no_run_and_where_nothing_can_be_written_are_one_line(runs, tmp_path, capsys):
     (tmp_path / "file").touch()
-    assert (
-        main(["compare", str(runs[0]), "--to", str(tmp_path / "file" / "x"), "--format", "csv"])
-        == 2
-    )
-    assert "give --to a folder that can be written" in capsys.readouterr().err
+    for words, code, remedy in (
+        ([tmp_path], RunError.exit_code, "not a run (no events.jsonl); `promptpo list` shows"),
+        ([runs[0], "--to", tmp_path / "file" / "x", "--format", "csv"], 2, "give --to a folder"),
+    ):
+        assert main(["compare", *map(str, words)]) == code
+        (line,) = capsys.readouterr().err.splitlines()
+        assert remedy in line

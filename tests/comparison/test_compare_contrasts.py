@@ -57,18 +57,17 @@ def test_several_runs_are_compared_by_run(tmp_path):
     assert found.p == pytest.approx(2 / 2**6)  # the least that six pairs can give
 
 
-def test_runs_of_other_seeds_count_each_as_one(tmp_path):
+def test_runs_of_other_seeds_and_of_one_seed_are_no_pairs(tmp_path):
     a = [written_run(tmp_path, test=[x + 50.0] * 9, seed=x) for x in range(4)]
     b = [written_run(tmp_path, test=[float(x)] * 9, seed=x, model="b") for x in range(2, 6)]
-    found = only(*a, *b)
-    assert (found.paired, found.counts) == (False, (4, 4))
-    assert found.p == pytest.approx(2 / 70)  # one of the 70 ways to choose 4 of 8, both tails
-
-
-def test_runs_that_share_a_seed_are_not_taken_for_pairs_of_their_own(tmp_path):
-    a = [written_run(tmp_path, test=[x + 50.0] * 9, seed=0) for x in range(3)]
-    b = [written_run(tmp_path, test=[float(x)] * 9, seed=0, model="b") for x in range(3)]
-    assert (only(*a, *b).paired, only(*a, *b).counts) == (False, (3, 3))
+    unpaired = only(*a, *b)
+    assert (unpaired.paired, unpaired.counts) == (False, (4, 4))
+    assert unpaired.p == pytest.approx(2 / 70)  # one of 70 ways to choose 4 of 8, both tails
+    same = [
+        written_run(tmp_path, test=[x + 50.0 * (m == "c")] * 9, seed=0, model=m)
+        for m in "cd" for x in range(3)
+    ]  # fmt: skip
+    assert (only(*same).paired, only(*same).counts) == (False, (3, 3))
 
 
 def test_successes_are_tested_exactly(tmp_path, scipy_stats):
@@ -95,19 +94,15 @@ def test_equal_scores_are_no_evidence_and_one_episode_each_is_too_few(tmp_path):
     assert (only(a, b).p, only(a, b).adjusted, only(a, b).interval) == (None, None, None)
 
 
-def test_groups_without_held_out_episodes_are_left_out(tmp_path):
-    folders = [written_run(tmp_path, test=LOW), written_run(tmp_path, model="b", status="failed")]
-    assert contrasts(groups_of(*folders), "return") == ()
-
-
 def test_p_values_of_a_task_are_adjusted_together(tmp_path):
     folders = [
         written_run(tmp_path, test=[v + shift for v in LOW], model=f"m{shift}", seed=shift)
         for shift in (0, 8, 50)
     ]
-    found = contrasts(groups_of(*folders), "return")
-    assert [c.adjusted for c in found] == holm([c.p for c in found])
-    assert len(found) == 3
+    without = written_run(tmp_path, model="b", status="failed")  # held-out episodes: left out
+    every = contrasts(groups_of(*folders, without), "return")
+    assert [c.adjusted for c in every] == holm([c.p for c in every])
+    assert len(every) == 3
 
 
 @given(st.lists(st.floats(0, 1), max_size=12))
@@ -119,24 +114,21 @@ def test_holm_keeps_the_order_and_never_lowers(values):
     assert [adjusted[i] for i in order] == sorted(adjusted)
 
 
-def test_the_score_of_one_run_is_over_its_episodes(tmp_path):
+def test_a_score_is_over_the_episodes_of_one_run_and_over_several_runs(tmp_path):
     (group,) = groups_of(written_run(tmp_path, test=LOW))
-    found = sample_score(group, "return")
-    assert (found.mean, found.unit, found.runs, found.episodes) == (14.5, "episodes", 1, 30)
-    assert 11 < found.interval.low < 14.5 < found.interval.high < 18
-
-
-def test_the_score_of_several_runs_is_over_the_runs(tmp_path):
-    folders = [written_run(tmp_path, test=[v] * 30, seed=int(v)) for v in (10.0, 20.0, 30.0)]
-    (group,) = groups_of(*folders)
-    found = sample_score(group, "return")
-    assert (found.mean, found.unit) == (20, "runs")
-    assert found.interval.low < 15
-    assert found.interval.high > 25
-
-
-def test_success_everywhere_still_leaves_a_doubt(tmp_path):
-    folders = [written_run(tmp_path, test=[60.0] * 20, successes=True, seed=s) for s in (0, 1)]
-    found = sample_score(groups_of(*folders)[0], "success")
-    assert found.interval.high == 1
-    assert found.interval.low == pytest.approx(0.912, abs=0.001)  # Wilson's of 40 of 40
+    score = sample_score(group, "return")
+    assert (score.mean, score.unit, score.runs, score.episodes) == (14.5, "episodes", 1, 30)
+    assert 11 < score.interval.low < 14.5 < score.interval.high < 18
+    several = tmp_path / "several"
+    (group,) = groups_of(*(
+        written_run(several, test=[v] * 30, seed=int(v)) for v in (10.0, 20.0, 30.0)
+    ))  # fmt: skip
+    score = sample_score(group, "return")
+    assert (score.mean, score.unit) == (20, "runs")
+    assert score.interval.low < 15 and score.interval.high > 25
+    folders = [
+        written_run(several, test=[60.0] * 20, successes=True, spec="s", seed=s) for s in (0, 1)
+    ]
+    score = sample_score(groups_of(*folders)[0], "success")
+    assert score.interval.high == 1
+    assert score.interval.low == pytest.approx(0.912, abs=0.001)  # Wilson's of 40 of 40

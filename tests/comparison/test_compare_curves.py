@@ -22,11 +22,6 @@ def test_a_history_is_the_best_so_far_over_what_was_spent(tmp_path):
     ]  # fmt: skip
 
 
-def test_once_a_price_is_unknown_the_cost_stays_unknown(tmp_path):
-    history = load_run(written_run(tmp_path, cost=None))
-    assert [p.cost for p in history.points] == [None, None]
-
-
 def test_the_mean_is_taken_at_every_step_of_any_run(tmp_path):
     a = written_run(tmp_path, search=(10, 40, 40), seed=0)
     b = written_run(tmp_path, search=(None, 20, 60), seed=1)
@@ -50,24 +45,14 @@ def test_the_curve_ends_where_the_record_of_an_unfinished_run_does(tmp_path, sta
     assert curve(group_of(going, done), "steps", "return").x.tolist() == [100, 200]
 
 
-def test_intervals_are_over_runs_and_a_single_run_has_none(tmp_path):
-    folders = [written_run(tmp_path, search=(x,), seed=x) for x in (10, 20, 30, 40)]
-    found = curve(group_of(*folders), "steps", "return")
-    assert found.runs == 4
-    assert 10 < found.low[0] < 25 < found.high[0] < 40
-    assert math.isnan(curve(group_of(folders[0]), "steps", "return").low[0])
-
-
 def test_over_cost_there_is_no_curve_where_a_price_is_unknown(tmp_path):
     known = written_run(tmp_path, cost=0.1, seed=0)
     unknown = written_run(tmp_path, cost=None, seed=1)
     assert curve(group_of(known), "cost", "return").x.tolist() == pytest.approx([0.1, 0.2])
     assert curve(group_of(known, unknown), "cost", "return") is None
     assert curve(group_of(known, unknown), "steps", "return") is not None
-
-
-def test_a_run_in_which_nothing_worked_has_no_curve(tmp_path):
-    assert curve(group_of(written_run(tmp_path, search=(None, None))), "steps", "return") is None
+    nothing = written_run(tmp_path / "b", search=(None, None))
+    assert curve(group_of(nothing), "steps", "return") is None
 
 
 def test_the_best_goes_by_success_before_return(tmp_path):
@@ -75,15 +60,13 @@ def test_the_best_goes_by_success_before_return(tmp_path):
     assert [p.best.success_rate for p in history.points] == [0.0, 1.0]
 
 
-def test_the_band_is_the_bootstrap_interval_of_the_mean(tmp_path):
+def test_the_band_is_the_bootstrap_interval_of_the_mean_over_runs(tmp_path):
     scores = [3.0, 50.0, 51.0, 52.0, 60.0, 61.0, 80.0, 95.0]
     folders = [written_run(tmp_path, search=(x,), seed=i) for i, x in enumerate(scores)]
-    found, expected = curve(group_of(*folders), "steps", "return"), mean_interval(scores)
-    assert found.low[0] == pytest.approx(expected.low, abs=1)
-    assert found.high[0] == pytest.approx(expected.high, abs=1)
-
-
-def test_runs_that_score_the_same_have_a_band_of_no_width(tmp_path):
-    folders = [written_run(tmp_path, search=(1 / 3,), seed=seed) for seed in range(3)]
-    found = curve(group_of(*folders), "steps", "return")
-    assert found.low[0] == found.high[0] == 1 / 3
+    drawn, expected = curve(group_of(*folders), "steps", "return"), mean_interval(scores)
+    assert (drawn.runs, drawn.low[0]) == (8, pytest.approx(expected.low, abs=1))
+    assert drawn.high[0] == pytest.approx(expected.high, abs=1)
+    assert math.isnan(curve(group_of(folders[0]), "steps", "return").low[0])
+    same = [written_run(tmp_path / "b", search=(1 / 3,), seed=seed) for seed in range(3)]
+    drawn = curve(group_of(*same), "steps", "return")
+    assert drawn.low[0] == drawn.high[0] == 1 / 3

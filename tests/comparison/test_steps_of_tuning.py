@@ -27,29 +27,17 @@ def run(tmp_path):
     return load_run(written_run(tmp_path, test=[60.0, 40.0], tuning=400))
 
 
-def test_the_streams_are_told_apart(run):
+def test_every_account_has_them_and_a_curve_rises_over_both(run):
     assert text.steps(run.usage.steps) == "search 200, tuning 800, test 200"
     [tile] = [fact for fact in facts(run) if fact.label == "Environment steps"]
     assert (tile.figure, tile.note) == ("1,200", "search 200, tuning 800, held-out 200")
-
-
-def test_all_of_them_are_in_the_status_of_a_run(run):
     assert RunStatus.of(run).steps == 1200
-
-
-def test_a_learning_curve_rises_over_steps_of_search_and_tuning(run):
     assert [point.steps for point in run.points] == [500, 1000]
-
-
-def test_tables_of_runs_count_both(run):
     [panel] = panels([run])
     scores, runs = tables(panel)
     assert scores.rows[0][5].text == runs.rows[0][5].text == "1,000"
     [row] = runs_table([(Summary.of(run), "run", "")], "runs").rows
     assert "1,000" in [cell.text for cell in row]
-
-
-def test_the_numbers_of_a_comparison_have_them_apart(run):
     [record] = Comparison(panels([run])).scores
     steps = {name: record[f"{name}_steps"] for name in ("search", "tuning", "selection", "test")}
     assert steps == {"search": 200, "tuning": 800, "selection": 0, "test": 200}

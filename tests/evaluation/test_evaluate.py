@@ -34,17 +34,13 @@ def test_a_run_is_scored_again_as_it_was_set(result):
 
 
 @pytest.mark.slow
-def test_a_candidate_a_text_and_a_class_are_policies(result):
-    for policy in (result.best, GOOD):
-        assert promptpo.evaluate(policy, "cartpole", **SMALL).mean_return == 500
-    assert 20 < promptpo.evaluate(Policy, "cartpole", **SMALL).mean_return < 80
-
-
-def test_a_file_and_a_spec_object_are_taken(tmp_path):
+def test_a_candidate_a_text_a_class_and_a_file_are_policies(result, tmp_path):
     file = tmp_path / "policy.py"
     file.write_text(GOOD)
-    found = promptpo.evaluate(file, promptpo.load_spec("cartpole"), seed=3, **SMALL)
-    assert (found.spec, found.seed, found.mean_return) == ("cartpole", 3, 500)
+    for policy in (result.best, GOOD, file):
+        score = promptpo.evaluate(policy, promptpo.load_spec("cartpole"), seed=3, **SMALL)
+        assert (score.spec, score.seed, score.mean_return) == ("cartpole", 3, 500)
+    assert 20 < promptpo.evaluate(Policy, "cartpole", **SMALL).mean_return < 80
 
 
 def test_what_every_task_has_plays_the_same_episodes():
@@ -53,6 +49,12 @@ def test_what_every_task_has_plays_the_same_episodes():
     assert zero.rollout.seeds == bad.rollout.seeds
     assert zero.rollout.returns == bad.rollout.returns  # both always push to the left
     assert zero.source == ""
+    assert repr(bad).startswith("<Evaluation of policy on cartpole: mean return 9")
+    assert str(bad).splitlines()[0] == "policy       policy"
+    assert "<td" in bad._repr_html_()
+    low, high = bad.mean_return_interval.low, bad.mean_return_interval.high
+    assert low <= bad.mean_return <= high
+    assert (bad.success_rate, bad.success_rate_interval) == (None, None)
     first, second = (promptpo.evaluate("random", "cartpole", **SMALL) for _ in range(2))
     assert first.rollout == second.rollout
     assert len(set(first.rollout.returns)) > 1
@@ -69,16 +71,6 @@ def test_a_policy_that_fails_is_a_result():
     assert repr(found).startswith("<Evaluation of policy on cartpole: failed: policy:3: ")
     assert found.as_dict()["mean_return"] is None
     json.dumps(found.as_dict(), allow_nan=False)
-
-
-def test_an_evaluation_shows_itself():
-    found = promptpo.evaluate(BAD, "cartpole", **SMALL)
-    assert repr(found).startswith("<Evaluation of policy on cartpole: mean return 9")
-    assert str(found).splitlines()[0] == "policy       policy"
-    assert "<td" in found._repr_html_()
-    low, high = found.mean_return_interval.low, found.mean_return_interval.high
-    assert low <= found.mean_return <= high
-    assert (found.success_rate, found.success_rate_interval) == (None, None)
 
 
 def test_what_cannot_be_scored_is_one_line(result):

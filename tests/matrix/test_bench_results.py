@@ -41,31 +41,18 @@ def page_of(results):
     return PageView(results).render(results.notes, ["cells.csv"])
 
 
-def test_a_run_has_its_held_out_score_and_what_it_spent(tmp_path):
+def test_a_run_has_its_held_out_score_normalized_and_what_it_spent(tmp_path):
     suite = suite_of(("walk",), ("alpha",), (0,))
     written = cell(tmp_path, "alpha", "walk", 0, search=(10, 90), test=[50.0, 65.0])
-
     (run,) = read_results(tmp_path, suite, [written]).runs
     row = run.as_dict()
-
-    assert (row["score"], row["normalized"]) == (57.5, 0.5)
-    assert row["search_score"] == 90.0
+    assert (row["score"], row["normalized"], row["search_score"]) == (57.5, 0.5, 90.0)
     assert (row["search_steps"], row["calls"], row["cost"]) == (200, 2, 0.02)
     assert (row["state"], row["reason"], row["missing"]) == ("finished", "so it was", "")
-
-
-def test_a_score_is_normalized_where_both_ends_are_known_and_not_clipped():
     for random, best, expected in [
         (20.0, 95.0, 1.2), (None, 95.0, None), (20.0, None, None), (20.0, 20.0, None),
     ]:  # fmt: skip
-        assert Scale("return", random, best).normalize(110.0) == expected
-
-
-def test_averages_count_the_specs_that_every_method_has_all_scores_on(full, holes):
-    assert full.aggregates.specs == ("walk", "reach")
-    assert full.aggregates.scores["alpha"].shape == (3, 2)
-    assert holes.aggregates.specs == ("walk",)
-    assert holes.aggregates.left_out == {"reach": "beta, seed 0: failed: so it was, and 2 more"}
+        assert Scale("return", random, best).normalize(110.0) == expected  # not clipped
 
 
 def test_what_cannot_be_averaged_takes_nothing_from_the_rest(tmp_path):
@@ -94,16 +81,17 @@ def test_what_cannot_be_averaged_takes_nothing_from_the_rest(tmp_path):
         assert words in page_of(results)
 
 
-def test_missing_runs_are_told_everywhere(holes):
+def test_missing_runs_are_told_everywhere_and_averages_leave_their_specs_out(full, holes):
+    assert full.aggregates.specs == ("walk", "reach")
+    assert full.aggregates.scores["alpha"].shape == (3, 2)
+    assert holes.aggregates.specs == ("walk",)
+    assert holes.aggregates.left_out == {"reach": "beta, seed 0: failed: so it was, and 2 more"}
     rows = [row for run in holes.runs if (row := run.as_dict())["score"] is None]
     states = [(row["seed"], row["state"]) for row in rows]
     assert states == [(0, "failed"), (1, "not begun"), (2, "unreadable")]
     assert "so it was" in rows[0]["missing"]
-
-    page = page_of(holes)
-    assert "3 of 12 runs" in page
-    assert "beta, seed 1: not begun" in page
-    table = latex_table(holes)
+    page, table = page_of(holes), latex_table(holes)
+    assert "3 of 12 runs" in page and "beta, seed 1: not begun" in page
     assert "% 3 of 12 runs without a held-out score" in table
     assert re.search(r"reach \(success\) & \s*\S+ \[\S+, \S+\] & +-- ", table)
 
@@ -182,15 +170,27 @@ def test_without_matplotlib_all_else_is_written_and_said(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_page_is_whole_in_a_browser(holes, tmp_path):
-    (tmp_path / "index.html").write_text(page_of(holes))
+def test_the_page_is_whole_in_a_browser_and_a_catastrophe_flattens_none_of_it(tmp_path):
+    suite = suite_of()
+    lost = {"search": (-3e6, -2e6), "test": [-2e6, -2.1e6]}
+    runs = [
+        cell(tmp_path, label, spec, seed, **(lost if (label, spec) == ("beta", "walk") else {}))
+        for label in suite.labels for spec in suite.specs for seed in suite.seeds
+    ]  # fmt: skip
+    file, *_ = [f for f in write_comparison(tmp_path, suite, runs) if f.name == "index.html"]
+    assert all(
+        (tmp_path / "figures" / f"{n}.svg").is_file() for n in ("aggregates", "curves_steps")
+    )
     trouble = []
     with open_browser() as browser:
         for width in (390, 1200):
             page = browser.new_context(viewport={"width": width, "height": 800}).new_page()
             page.on("console", lambda message: trouble.append(message.text))
             page.on("pageerror", lambda error: trouble.append(str(error)))
-            page.goto(f"file://{tmp_path}/index.html")
+            page.goto(file.as_uri())
             assert page.evaluate("document.documentElement.scrollWidth") == width
             assert page.locator("#cells thead button").count() == 8
+            assert page.locator("#spec-walk .scores .arrow").count() == 1
+            ticks = page.locator("#spec-walk .scores .tick").all_inner_texts()
+            assert all(20 <= float(tick) <= 100 for tick in ticks)
     assert trouble == []

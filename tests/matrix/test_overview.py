@@ -56,6 +56,8 @@ def test_a_run_is_a_row_that_fits_into_80_columns():
     )  # fmt: skip
     assert row(NIM, None) == ("nim seed 0", "waiting", "", "", "")
     assert row(NIM, FAILED) == ("nim seed 0", "failed", "", "", "unknown")
+    every = dict(enumerate([GOING, None, GOING, FAILED]))
+    assert counts(states(every)) == "4 runs: 1 failed, 2 running, 1 waiting"
     screen = Screen()
     with LiveOverview({REACH: GOING, NIM: None}, screen):
         pass
@@ -94,9 +96,3 @@ def test_plain_lines_say_each_state_once_and_quick_rounds_now_and_then():
         "failed, no key",
         "look\N{REPLACEMENT CHARACTER}[31m here",
     ]
-
-
-def test_runs_are_counted_by_status():
-    every = dict(enumerate([GOING, None, GOING, FAILED]))
-    assert counts(states(every)) == "4 runs: 1 failed, 2 running, 1 waiting"
-    assert counts(states({NIM: None})) == "1 run: 1 waiting"

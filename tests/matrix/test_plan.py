@@ -52,9 +52,6 @@ def test_flags_are_read_as_the_settings_that_they_came_from():
     read = vars(parser().parse_args(as_flags({**settings, "workers": 7})))
     assert {name: read.get(name) for name in settings} == settings
     assert "workers" not in read
-
-
-def test_limits_are_told_as_one_types_them():
     settings = {"max_cost": 2.0, "rounds": 3, "target": -0.5, "max_env_steps": 10**7}
     assert limits_of(settings) == "--target -0.5 --max-cost 2 --max-env-steps 10000000"
 

@@ -180,7 +180,9 @@ def test_a_run_that_fails_ends_no_other_and_shows_in_the_exit_code(tmp_path):
 
 
 @pytest.mark.slow
-def test_what_began_with_a_kill_or_ctrl_c_goes_on_and_nothing_is_begun_twice(tmp_path):
+def test_what_began_with_a_kill_or_ctrl_c_goes_on_and_nothing_is_begun_twice(
+    tmp_path, capsys, monkeypatch
+):
     argv = ("nim", "cartpole", "--seeds", "1,2", "--workers", "2", *WAITING)
     process = start(tmp_path, *argv)
     wait_until(lambda: len([*tmp_path.glob("runs/sweeps/*/*/*/prompts/*.md")]) == 2, process)
@@ -199,6 +201,10 @@ def test_what_began_with_a_kill_or_ctrl_c_goes_on_and_nothing_is_begun_twice(tmp
     again = start(tmp_path, "--resume", str(sweep.path))
     wait_until(lambda: '"resumed"' in "".join(log.read_text() for log in logs_of(sweep)), again)
     wait_until(lambda: len(children_of(again)) == 2, again)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(plans, "_PATIENCE", 0)
+    assert main(["--resume", "latest"]) == 6
+    assert "another process is running it; wait for it or stop it" in capsys.readouterr().err
     again.send_signal(signal.SIGINT)
     out, errors = again.communicate(timeout=60)
     assert again.returncode == 130, errors
@@ -213,21 +219,6 @@ def test_what_began_with_a_kill_or_ctrl_c_goes_on_and_nothing_is_begun_twice(tmp
     assert code == 0, (out, errors)
     assert runs_in(sweep) == [("cartpole", 1), ("cartpole", 2), ("nim", 1), ("nim", 2)]
     assert statuses_in(sweep) == ["finished"] * 4
-
-
-@pytest.mark.slow
-def test_a_sweep_that_is_going_on_is_not_begun_again(tmp_path, capsys, monkeypatch):
-    process = start(tmp_path, "nim", "--seeds", "1,2", *WAITING)
-    wait_until(lambda: [*tmp_path.glob("runs/sweeps/*/nim/*/prompts/*.md")], process)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(plans, "_PATIENCE", 0)
-    try:
-        assert main(["--resume", "latest"]) == 6
-        assert "another process is running it; wait for it or stop it" in capsys.readouterr().err
-    finally:
-        process.terminate()
-        process.communicate()
-    assert process.returncode == 130
 
 
 @pytest.mark.slow

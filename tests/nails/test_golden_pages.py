@@ -52,13 +52,14 @@ def plain_block(block):  # noqa: PLR0911 - one for each class
 
 
 def report_data(folder):
-    view = run_view(load_run(folder))
+    run = load_run(folder)
+    view = run_view(run)
     return {
         "facts": figures(view.facts),
         "held out": figures(view.held_out),
         "in search": figures(view.search),
         "made by": view.made_by,
-        "notices": view.notices,
+        "notices": [*run.notices, *run.unread],
         "sections": {s.id: [s.title, *map(plain_block, s.blocks)] for s in view.sections},
     }
 

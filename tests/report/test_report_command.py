@@ -10,15 +10,12 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_report_command_names_its_file(copied):
+def test_the_report_command_names_its_file_or_what_is_wrong_in_one_line(copied):
     (copied / "report.html").unlink()
     done = command("report", str(copied))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip() == str(copied / "report.html")
     assert (copied / "report.html").is_file()
-
-
-def test_a_report_that_cannot_be_written_is_one_line(copied):
     done = command("report", str(copied), "--to", "/proc/nowhere/x.html")
     assert done.returncode == 2
     assert re.fullmatch(r"promptpo: error: /proc/nowhere/x.html: .* --to\n", done.stderr)

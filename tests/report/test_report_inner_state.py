@@ -1,7 +1,6 @@
 """What a page shows of a policy's inner state, and of how often its lines ran."""
 
 import json
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -24,29 +23,24 @@ def episode(**trace):
     return Trajectory(*arrays, 1, True, False, None, trace)
 
 
-def test_texts_get_levels_in_the_order_of_their_appearance():
+def test_texts_get_levels_in_the_order_of_their_appearance_and_what_is_absent_is_a_gap():
     (phase,) = traced([episode(phase=("reach", None, "push")), episode(phase=("hold", "reach", 2))])
     assert phase.levels == ("reach", "push", "hold", "2")
-    first, second = (line.tolist() for line in phase.lines)
-    assert (first[0], math.isnan(first[1]), first[2]) == (0, True, 1)
-    assert second == [2, 0, 3]
-
-
-def test_numbers_and_truth_values_are_numbers_and_what_is_absent_is_a_gap():
-    (number,) = traced([episode(n=(1, True, None, 2.5))])
-    assert number.levels == ()
-    assert np.array_equal(number.lines[0], [1, 1, np.nan, 2.5], equal_nan=True)
-
-
-def test_texts_beyond_the_levels_are_gaps():
+    first, second = phase.lines
+    assert np.array_equal(first, [0, np.nan, 1], equal_nan=True)
+    assert second.tolist() == [2, 0, 3]
+    (number,) = traced([episode(), episode(n=(1, True, None, 2.5))])
+    assert number.levels == () and np.isnan(number.lines[0]).all()
+    assert np.array_equal(number.lines[1], [1, 1, np.nan, 2.5], equal_nan=True)
     (many,) = traced([episode(n=tuple(f"s{i}" for i in range(MOST_LEVELS + 1)))])
-    assert len(many.levels) == MOST_LEVELS
-    assert np.isnan(many.lines[0][-1])
+    assert len(many.levels) == MOST_LEVELS and np.isnan(many.lines[0][-1])
 
 
-def test_an_episode_without_the_trace_of_the_others_is_a_gap():
-    (number,) = traced([episode(), episode(n=(1, 2))])
-    assert np.isnan(number.lines[0]).all()
+def test_an_episode_that_explodes_flattens_no_plot_and_is_told():
+    calm, wild = (0.0, 1.0, -1.0), (0.0, 3.0, -2.8e6)
+    (number,) = traced([episode(n=calm), episode(n=wild)])
+    assert (number.ends, number.beyond) == (("-1", "3"), "beyond: -2.8M")
+    assert "from -1 to 3, beyond: -2.8M" in number.svg(["best", "worst"], 100)
 
 
 def test_a_plot_has_gaps_and_upright_steps():
@@ -76,31 +70,32 @@ def shown(counts, steps=200, error=None):
     return Source.of(SOURCE, counted=CoverageRun(tuple(counts), steps, error))
 
 
-def test_each_line_says_how_often_it_ran():
-    source = shown([(1, 0), (2, 0), (3, 200), (4, 1), (5, 199)])
-    assert [(line.ran, line.level) for line in source.lines] == [
-        ("", ""), ("100%", "most"), ("100%", "most"), ("<1%", "few"), ("99%", "most"),
-    ]  # fmt: skip
-    assert (source.steps, source.unreached, source.whole) == (200, (), True)
+@pytest.mark.parametrize(
+    ("counts", "lines", "unreached"),
+    [
+        ([(1, 0), (2, 0), (3, 200), (4, 1), (5, 199)],
+         ["", "100% most", "100% most", "<1% few", "99% most"], ()),
+        ([(1, 0), (2, 0), (3, 200), (5, 100)],
+         ["", "100% most", "100% most", "never never", "50% some"],
+         ("the branch at line 3 (`if obs`) never ran",)),
+        ([(1, 0), (3, 10**9), (4, -5), (99, 1)],  # counts that cannot be
+         ["", None, "100% most", "start start", None], None),
+    ],
+)  # fmt: skip
+def test_each_line_says_how_often_it_ran(counts, lines, unreached):
+    source = shown(counts)
+    for line, expected in zip(source.lines, lines, strict=True):
+        assert expected is None or f"{line.ran} {line.level}".strip() == expected
+    assert source.steps == 200
+    if unreached is not None:
+        assert (source.unreached, source.whole) == (unreached, not unreached)
 
 
-def test_what_never_ran_is_said_in_words_too():
-    source = shown([(1, 0), (2, 0), (3, 200), (5, 100)])
-    assert (source.lines[3].ran, source.lines[3].level) == ("never", "never")
-    words = "the branch at line 3 (`if obs`) never ran"
-    assert (source.unreached, source.whole) == ((words,), False)
-
-
-@pytest.mark.parametrize(("steps", "error"), [(0, None), (200, "it failed")])
-def test_where_nothing_could_be_counted_nothing_is_shown(steps, error):
-    source = shown([], steps, error)
-    assert source.steps == 0
-    assert {line.level for line in source.lines} == {""}
-
-
-def test_counts_that_cannot_be_are_shown_as_if_they_could():
-    source = shown([(1, 0), (3, 10**9), (4, -5), (99, 1)])
-    assert [line.ran for line in source.lines[2:4]] == ["100%", "start"]
+def test_where_nothing_could_be_counted_nothing_is_shown():
+    for steps, error in ((0, None), (200, "it failed")):
+        source = shown([], steps, error)
+        assert source.steps == 0
+        assert {line.level for line in source.lines} == {""}
 
 
 def test_a_page_shows_traces_and_counts_and_nothing_of_them_is_markup(copied):

@@ -71,72 +71,45 @@ def policies(section):
     return [block for block in section.blocks if isinstance(block, Details)]
 
 
-@pytest.fixture
-def values(section):
-    *_, table = policies(section)[2].blocks
-    return {row["Value"]: (row["Kind"], row["Content"], row["Summary"]) for row in rows(table)}
-
-
-def test_predicted_stands_beside_real(section):
+def test_predicted_stands_beside_real_and_a_failure_has_its_line(section):
     lqr, failed, repaired, last = rows(section.blocks[0])
-    assert lqr["Policy"] == "r01_c01"
-    assert (lqr["Predicted return"], lqr["Mean return"], lqr["Difference"]) == ("500", "500", "0")
-    assert lqr["Outcome"] == ""
-    assert lqr["Episodes"] == "4"
+    assert [lqr[name] for name in (
+        "Policy", "Predicted return", "Mean return", "Difference", "Outcome", "Episodes"
+    )] == ["r01_c01", "500", "500", "0", "", "4"]  # fmt: skip
     assert float(last["Difference"]) == pytest.approx(float(last["Mean return"]) - 20.5, abs=0.01)
-    assert failed["Policy"] == "r01_c02"
-    assert repaired["Outcome"] == "prepared as r01_c01"
-    assert repaired["Mean return"] == "500"
+    assert (repaired["Outcome"], repaired["Mean return"]) == ("prepared as r01_c01", "500")
+    assert failed["Policy"] == "r01_c02" and failed["Outcome"].startswith("failed: ")
+    details = policies(section)[1]
+    error, printed = details.blocks
+    assert (details.id, printed.body) == ("prepared-r01_c02", "so far so good")
+    assert "line 5, in prepare" in error.text and error.text.endswith("Singular matrix")
 
 
-def test_a_failure_is_told_with_its_line_and_what_was_printed(section):
-    failed = policies(section)[1]
-    error, printed = failed.blocks
-    assert failed.id == "prepared-r01_c02"
-    assert "line 5, in prepare" in error.text
-    assert error.text.endswith("Singular matrix")
-    assert printed.body == "so far so good"
-    assert rows(section.blocks[0])[1]["Outcome"].startswith("failed: ")
-
-
-def test_numbers_are_shown_as_they_are_arrays_by_their_shape(values):
+def test_values_are_shown_by_kind_and_the_rest_is_in_a_file(section):
+    *_, table = policies(section)[2].blocks
+    values = {row["Value"]: (row["Kind"], row["Content"], row["Summary"]) for row in rows(table)}
     assert values["mass"][:2] == ("float", "1.23456789012345")
     assert values["steps"][:2] == ("int", "12")
     assert values["found"][:2] == ("bool", "True")
     assert values["grid"][0] == "array 3 \N{MULTIPLICATION SIGN} 4"
     assert values["grid"][1].splitlines()[1].strip() == "[0.5714, 0.7143, 0.8571, 1.    ],"
-    assert values["none"][2] == "empty"
+    assert (values["none"][2], values["mask"][2]) == ("empty", "15 of 20 true")
+    _, first, summary = values["track"]
+    assert first.startswith("[-1.    , -0.9933, -0.9866, ..., ")
+    assert re.fullmatch(r"-1 to 1, mean .*; 1 not finite", summary)
+    file = r"first 40 of 49 values, .* in candidates/r01_c03/prepared_[0-9a-f]{16}.bin$"
+    assert len(values) == 40 and re.search(file, table.caption)
 
 
-def test_of_a_long_array_the_first_numbers_and_the_range_are_shown(values):
-    _, shown, summary = values["track"]
-    assert shown.startswith("[-1.    , -0.9933, -0.9866, ..., ")
-    assert summary.startswith("-1 to 1, mean ")
-    assert summary.endswith("; 1 not finite")
-    assert values["mask"][2] == "15 of 20 true"
-
-
-def test_of_many_values_the_rest_is_in_a_file(section, values):
-    assert len(values) == 40
-    *_, table = policies(section)[2].blocks
-    assert re.search(
-        r"first 40 of 49 values, .* in candidates/r01_c03/prepared_[0-9a-f]{16}.bin$", table.caption
-    )
-
-
-def test_damaged_values_are_said_to_be(learned, tmp_path):
+def test_hostile_values_are_no_markup_and_damaged_ones_are_said_to_be(learned, tmp_path):
+    html = render_report([load_run(learned)])
+    assert HOSTILE not in html and html.count("<script>") == 1
     copied = Path(shutil.copytree(learned, tmp_path / "run"))
     for file in copied.glob("candidates/*/prepared_*"):
         file.write_bytes(b"nonsense")
     html = render_report([load_run(copied)])
     assert html.count("computes them again") == 2
     assert "<caption>What it returned" not in html
-
-
-def test_hostile_names_and_outputs_are_no_markup(learned):
-    html = render_report([load_run(learned)])
-    assert HOSTILE not in html
-    assert html.count("<script>") == 1
 
 
 def test_the_section_fits_and_can_be_read(learned, fits_and_can_be_read):

@@ -79,26 +79,24 @@ def words(html):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", shown))
 
 
-def test_before_and_after_stand_side_by_side(run):
-    told = words(section(render_report([run])))
-    assert "r01_c01 10,000 20 20 95.5 +75.5 ± 2.2 kept" in told
-    assert re.search(r"r01_c02 4,000 +nothing better found", told)
+def test_before_and_after_stand_side_by_side_and_failures_by_their_reason(run):
+    html = section(render_report([run]))
+    assert "r01_c01 10,000 20 20 95.5 +75.5 ± 2.2 kept" in words(html)
+    assert re.search(r"r01_c02 4,000 +nothing better found", words(html))
+    assert "13 plays of other values failed" in html
+    assert re.search("<li>12 .ValueError: &lt;/script", html.replace(" V", "V"))
+    assert HOSTILE not in html
 
 
-def test_where_nothing_better_was_found_columns_and_constants_stay_away(copied):
-    untold = replace(LEFT, constants=(replace(GAIN, after=GAIN.before, matters=None),))
-    run = written(copied, tuned(2, untold))
+def test_what_tuning_did_not_find_stays_away(copied):
+    unmoved = (replace(GAIN, after=GAIN.before, matters=None),)
+    few = replace(KEPT, constants=(replace(GAIN, matters=None),))
+    run = written(copied, tuned(2, replace(LEFT, constants=unmoved)))
     html = section(render_report([run]))
     assert re.findall(r'<th scope="col".*?>(.*?)</th>', html) == ["Policy", "Steps", "Outcome"]
-    assert "nothing better found" in html
-    assert "Constants of" not in html
-
-
-def test_vectors_too_few_to_weigh_constants_say_so(copied):
-    run = written(copied, tuned(1, replace(KEPT, constants=(replace(GAIN, matters=None),))))
-    html = section(render_report([run]))
-    assert "too few to tell what matters" in html
-    assert "Matters</th>" not in html
+    assert "nothing better found" in html and "Constants of" not in html
+    html = section(render_report([written(copied, tuned(1, few))]))
+    assert "too few to tell what matters" in html and "Matters</th>" not in html
 
 
 def test_constants_come_by_what_they_matter_with_their_ranges():
@@ -109,13 +107,6 @@ def test_constants_come_by_what_they_matter_with_their_ranges():
     assert [row[0].strong for row in table.rows] == [True, True, False]
     assert [row[5].text for row in table.rows] == ["0.01 to 100, logarithmic", "-1 to 1", "0 to 5"]
     assert [row[6].text for row in table.rows] == ["", "its upper end", ""]
-
-
-def test_failures_are_counted_by_their_reason(run):
-    html = section(render_report([run]))
-    assert "13 plays of other values failed" in html
-    assert re.search("<li>12 .ValueError: &lt;/script", html.replace(" V", "V"))
-    assert HOSTILE not in html
 
 
 def test_lines_hold_until_the_next_judgement(run):
@@ -132,16 +123,16 @@ def test_lines_hold_until_the_next_judgement(run):
     assert ">far</text>" not in svg
 
 
-def test_success_has_wilsons_interval():
-    account = TuningAccount(True, (), (standpoint(10, 5.0, rate=1.0),), 20, 1)
-    [line] = tuning_lines({"r01_c01": account}, success=True)
-    assert (line.low, line.high) == ([pytest.approx(0.722, abs=1e-3)], [1.0])
+def test_a_line_begins_where_a_policy_got_through_and_success_has_wilsons_interval():
+    def line(*history, success):
+        account = TuningAccount(True, (), history, 90, 1)
+        return tuning_lines({"r01_c01": account}, success=success)[0]
 
-
-def test_a_policy_that_failed_at_first_begins_where_it_did_not():
-    history = (Standpoint(10, None, None, None, 0), standpoint(50, 7.0, error=None))
-    [line] = tuning_lines({"r01_c01": TuningAccount(True, (), history, 90, 1)}, success=False)
-    assert [*zip(line.x, line.y, line.low, strict=True)] == [(50, 7.0, 7.0)]
+    rate = line(standpoint(10, 5.0, rate=1.0), success=True)
+    assert (rate.low, rate.high) == ([pytest.approx(0.722, abs=1e-3)], [1.0])
+    failed = Standpoint(10, None, None, None, 0)
+    late = line(failed, standpoint(50, 7.0, error=None), success=False)
+    assert (late.x, late.y, late.low) == ((50,), (7.0,), [7.0])
 
 
 def test_one_that_goes_on_tells_how_far_it_is(copied):

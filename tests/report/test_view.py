@@ -44,17 +44,12 @@ def ask(server):
     return ask_
 
 
-def test_a_page_comes_with_headers_that_lock_it_down(ask):
-    answer = ask(RUN)
-    assert answer.status == 200
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
-    assert b"connect-src &#39;self&#39;" in answer.content
-
-
-def test_head_names_the_state_that_the_page_shows(ask, copied):
+def test_head_names_the_state_that_the_page_shows_and_locks_it_down(ask, copied):
     state = ask(RUN, "HEAD")
     assert (state.status, state.content) == (200, b"")
+    assert state.headers["X-Content-Type-Options"] == "nosniff"
+    assert "frame-ancestors 'none'" in state.headers["Content-Security-Policy"]
+    assert b"connect-src &#39;self&#39;" in ask(RUN).content
     assert state.headers["ETag"].replace('"', "").encode() in ask(RUN).content
     with (copied / "events.jsonl").open("a") as log:
         log.write('{"type": "notice", "text": "something new"}\n')
@@ -62,11 +57,11 @@ def test_head_names_the_state_that_the_page_shows(ask, copied):
     assert b"something new" in ask(RUN).content
 
 
-@pytest.mark.parametrize("name", [b"caf\xe9", b"50% off?#1", b"two\nlines", b"\xe2\x80\xae"])
-def test_a_folder_of_any_name_has_its_page(ask, copied, name):
-    shutil.copytree(copied, copied.parents[1] / os.fsdecode(name) / os.fsdecode(name))
+def test_a_folder_of_any_name_has_its_page(ask, copied):
+    for name in (b"caf\xe9", b"50% off?#1", b"two\nlines", b"\xe2\x80\xae"):
+        shutil.copytree(copied, copied.parents[1] / os.fsdecode(name) / os.fsdecode(name))
     paths = re.findall(r'href="(/runs/[^"]+)"', ask("/").content.decode())
-    assert len(paths) == 2
+    assert len(paths) == 5
     for path in paths:
         assert b"<!doctype html>" in ask(path).content.lower()
         assert ask(f"{path}best/policy.py").status == 200
@@ -124,7 +119,7 @@ def test_files_are_served_whole_or_by_ranges(ask, copied):
         assert (answer.status, answer.content) == (200, b"0123456789")
 
 
-def test_what_is_no_request_is_refused(server, capfd):
+def test_what_is_no_request_is_refused_without_a_trace(server, ask, capfd):
     refused = {
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n": b"400",
         b"GET / HTTP/\xb2.\xb3\r\n\r\n": b"400",
@@ -136,11 +131,7 @@ def test_what_is_no_request_is_refused(server, capfd):
         with socket.create_connection(server.server_address[:2], timeout=10) as connection:
             connection.sendall(words)
             assert status in connection.recv(1 << 16)
-    assert capfd.readouterr().err == ""
-
-
-def test_a_client_that_hangs_up_leaves_no_trace(server, ask, capfd):
-    for _ in range(3):
+    for _ in range(3):  # clients that hang up
         connection = socket.create_connection(server.server_address[:2])
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         connection.sendall(f"GET {RUN} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())

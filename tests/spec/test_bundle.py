@@ -223,13 +223,9 @@ def test_a_spec_in_a_package_brings_its_packages_and_reaches_above_its_folder(
 
 @pytest.mark.slow
 def test_a_shipped_spec_is_the_same_from_its_bundle_alone(tmp_path):
-    for name in [
-        *shipped_specs()[::3],
-        "traffic",
-        "glucose",
-        "metaworld:push-v3",
-        "gym:CartPole-v1",
-    ]:
+    # Every third: with maps, models and data files among them.
+    some = {*shipped_specs()[::3], "glucose", "metaworld:push-v3", "gym:CartPole-v1"}
+    for name in sorted(some):
         folder = tmp_path / name.replace(":", "_")
         folder.mkdir()
         unpacked(name, folder)

@@ -2,8 +2,17 @@
 
 import numpy as np
 import pytest
+from written_runs import settings
 
+from promptpo.common import text
+from promptpo.common.blocks import Prose
+from promptpo.report.figures import curve_figures
+from promptpo.report.overview import learning_sections
+from promptpo.report.tables import standings_table, trials_table
+from promptpo.store.codec import encode, score_data
+from promptpo.store.events import Event
 from promptpo.store.luck import corrected
+from promptpo.store.run import Run
 from promptpo.types import Candidate, Episode, Key, Rollout
 
 
@@ -54,7 +63,7 @@ def errors(rng, **how):
 
 @pytest.mark.parametrize(
     ("luck", "noise", "share"),
-    [(10.0, 1.0, 0.25), (10.0, 3.0, 0.5), (5.0, 5.0, 1.0), (0.0, 5.0, 1.1)],
+    [(10.0, 1.0, 0.4), (10.0, 3.0, 0.6), (5.0, 5.0, 1.0), (0.0, 5.0, 1.1)],
 )
 def test_the_correction_reduces_the_error_and_never_adds_much(luck, noise, share):
     rng = np.random.default_rng(0)
@@ -87,3 +96,45 @@ def test_a_policy_that_is_lost_once_pulls_nobody_along():
     assert lost.score.mean_return < -1e4
     assert lost.name not in scores
     assert all(abs(score.mean - truth[name]) < 15 for name, score in scores.items())
+
+
+def recorded(candidates):
+    """A run of these candidates, as its events tell it."""
+    events = [Event("run", {"config": settings(model="openai/a"), "spec": {"name": "toy"}}, 0.0)]
+    for candidate in sorted(candidates, key=lambda c: c.key):
+        digests = []
+        for number, played in enumerate((candidate.rollout, *candidate.later)):
+            digests.append(f"{candidate.name} {number}")
+            head = {"key": encode(candidate.key), "digest": digests[-1]}
+            events.append(Event("rollout", {**head, **encode(played)}, 1.0))
+        data = {**encode(candidate), "rollout": digests[0], "later": digests[1:], "hard": None}
+        events.append(Event("candidate", {**data, "score": score_data(candidate.score)}, 2.0))
+    for number in range(1, 7):
+        own = [c for c in candidates if c.key.round == number]
+        winner = max(own, key=lambda c: c.score)
+        best = {"name": winner.name, "score": score_data(winner.score)}
+        end = {"round": number, "winner": winner.name, "score": best["score"], "notes": []}
+        events.append(Event("round", {**end, "best": best}, 3.0))
+    return Run(events)
+
+
+def test_curve_and_tables_show_corrected_scores_and_say_so():
+    run = recorded(simulated(np.random.default_rng(1), luck=10.0, noise=1.0)[0])
+    (figure,) = curve_figures(run)
+    assert figure.caption == "Mean return, corrected for the luck of each round's episodes"
+    lead = next(line for line in figure.chart.lines if line.css == "lead")
+    winners = [record.winner.name for record in run.round_records]
+    assert lead.y == [run.corrected[name].mean for name in winners]
+    assert lead.low == [run.corrected[name].interval.low for name in winners]
+    first = run.corrected[winners[0]]
+    assert f"return {text.number(first.raw)}, corrected {text.number(first.mean)}" in lead.tips[0]
+    table = trials_table(run, run.round_records[0])
+    at = table.columns.index("Corrected")
+    assert table.rows[0][at].sort == run.corrected["r01_c01"].mean
+    assert "Corrected" in standings_table(run).columns
+    (section,) = (s for s in learning_sections(run) if s.id == "curve")
+    prose = " ".join(block.text for block in section.blocks if isinstance(block, Prose))
+    assert "by the policies that played in several rounds" in prose
+    assert max(point.best.mean_return for point in run.points) == max(
+        score.mean for score in run.corrected.values()
+    )

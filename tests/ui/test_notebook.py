@@ -54,7 +54,8 @@ def test_results_are_tables(cells):
 
 def test_the_stop_button_ends_a_run_cleanly(cells):
     def press(message):
-        if "waiting for" in message["content"].get("data", {}).get("text/plain", ""):
+        shown = message["content"].get("data", {}).get("text/plain", "")
+        if "now          waiting for" in shown:
             cells.manager.interrupt_kernel()
 
     code = f"r = {RUN.format(model='manual')}; print(r.status)"

@@ -191,6 +191,6 @@ def test_the_page_is_whole_in_a_browser_and_a_catastrophe_flattens_none_of_it(tm
             assert page.evaluate("document.documentElement.scrollWidth") == width
             assert page.locator("#cells thead button").count() == 8
             assert page.locator("#spec-walk .scores .arrow").count() == 1
-            ticks = page.locator("#spec-walk .scores .tick").all_inner_texts()
+            ticks = page.locator("#spec-walk .scores .tick").all_text_contents()
             assert all(20 <= float(tick) <= 100 for tick in ticks)
     assert trouble == []

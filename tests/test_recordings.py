@@ -5,6 +5,8 @@ bodies with contacts, which are chaotic, only the first prompt is held everywher
 nothing that was measured.
 """
 
+import json
+
 from promptpo.llm.messages import prompt_hash
 from promptpo.llm.recording import find_recording, load_header, load_recording
 from promptpo.prompts.promptpo import feedback_messages
@@ -28,7 +30,8 @@ def test_a_recording_says_how_it_was_made_and_its_first_prompt_is_todays():
         header = load_header(find_recording(name))
         assert header.spec == name
         assert header.model
-        assert "--model manual" in header.how
+        with find_recording(name).open(encoding="utf-8") as file:
+            assert "--model manual" in json.loads(next(file))["how"]
         config = configure({"spec": name, "model": "recorded"})
         asked = recording.replies[Key(0, role="feedback")].prompt_sha256
         assert prompt_hash(feedback_messages(load_spec(name), config)) == asked, name

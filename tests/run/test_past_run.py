@@ -89,7 +89,7 @@ def test_a_run_that_was_killed_has_what_it_had_by_then(result, tmp_path):
     found = promptpo.load_run(folder)
     assert (found.status, found.test, len(found.rounds)) == ("killed", None, 1)
     assert found.best.name == "r01_c02"
-    assert repr(found).endswith("killed, r01_c02, return 500 in search>")
+    assert repr(found).endswith("killed, r01_c02, return 500 in 2 search episodes>")
 
 
 @pytest.mark.slow

@@ -18,7 +18,9 @@ def spec(tmp_path_factory):
 @pytest.fixture(scope="module")
 def played(spec, tmp_path_factory):
     """The longest episode of the policy in each stream of a run."""
-    _, events = run(tmp_path_factory.mktemp("run"), replies([COUNTED], [BAD]), spec=spec)
+    _, events = run(
+        tmp_path_factory.mktemp("run"), replies([COUNTED], [BAD]), spec=spec, smallest_difference=0
+    )
     named = [r for r in data_of(events, "rollout") if r["key"]["round"] == 1]
     return {r["stream"]: max(e["length"] for e in r["episodes"]) for r in named}
 

@@ -15,7 +15,10 @@ from promptpo.store.codec import decode
 from promptpo.types import Key
 
 LQR = (Path(__file__).parents[1] / "data" / "cartpole_lqr.txt").read_text()
-ON = {"prepare_time": 20.0, "early_stop": False, "patience": 0}
+#: Policies that differ at all are no ties, so that the one that learned stays the best.
+ON = {
+    "prepare_time": 20.0, "early_stop": False, "patience": 0, "smallest_difference": 0,
+}  # fmt: skip
 
 #: Tells all that it is given; its policy is GOOD.
 TELLING = """

@@ -32,7 +32,7 @@ DAY = 86_400
 
 #: Settings that are options of the command line; others are given by ``--set NAME=VALUE``.
 OPTIONS = (
-    "spec", "method", "published_prompt", "out", "track", "model", "api_base", "rounds",
+    "spec", "method", "published_prompt", "name", "out", "track", "model", "api_base", "rounds",
     "candidates", "episodes", "selection_episodes", "test_episodes", "seed", "tune", "tune_steps",
     "target", "patience", "max_cost", "max_tokens", "max_calls", "max_env_steps", "max_time",
     "executor", "ray_address", "workers", "sandbox",
@@ -279,6 +279,9 @@ class RunConfig(PlaySettings):
         True, "tell models the facts that a spec gives of its machine (its data sheet)"
     )
     name: str = _task("", "a name by which commands find the run", within=(0, 80), resumable=True)
+    tags: str = _task(
+        "", "words shown with the run in lists, comma-separated", within=(0, 200), resumable=True
+    )
     out: str = _task("runs", "folder that receives the run's own folder", metavar="DIR")
     track: str = _task(
         "",

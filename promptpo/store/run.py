@@ -102,6 +102,13 @@ class Run(Fold):
         return clean_line(str(self.settings.get("name") or ""))[:80]
 
     @property
+    def label(self) -> str:
+        """Its name in quotes, and its tags, each after a #; empty where it has neither."""
+        words = clean_line(str(self.settings.get("tags") or ""))[:200].split(",")
+        tags = [f"#{word.strip()}" for word in words if word.strip()]
+        return " ".join([f"'{self.name}'"] * bool(self.name) + tags)
+
+    @property
     def twin_of(self) -> str:
         """Name of the task that this one is a twin of; empty for all others."""
         return str(self._spec.get("twin_of") or "")

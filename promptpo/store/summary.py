@@ -80,7 +80,7 @@ class Summary:
             best=run.best_name or "",
             score=score,
             source=source,
-            words="  ".join([*[f"'{run.name}'"] * bool(run.name), *words]),
+            words="  ".join(filter(None, [run.label, *words])),
             name=run.name,
             steps=run.usage.searched,
             cost=run.usage.cost,

@@ -158,9 +158,9 @@ def figures(panels: Sequence[Panel], formats: Sequence[str]) -> dict[str, bytes]
                 drawn = {label: c for label, c in curves.items() if c is not None}
                 if chart := curves_chart(panel, axis, panel.measures[0], drawn):
                     charts[panel] = chart
-            if charts:
+            for form in formats if charts else ():  # drawn anew: a second layout differs a little
                 figure = _figure([*charts], [*charts.values()])
-                files |= {f"curves_{axis}.{form}": saved(figure, form) for form in formats}
+                files[f"curves_{axis}.{form}"] = saved(figure, form)
     return files
 
 

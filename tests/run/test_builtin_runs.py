@@ -76,7 +76,7 @@ def test_structures_are_tuned_unless_told_otherwise():
 
 @pytest.mark.slow
 def test_tuning_mends_a_structure_that_falls(tmp_path):
-    tuned = SMALL | {"tune": True, "tune_steps": 50_000, "test_episodes": 10, "out": tmp_path}
+    tuned = SMALL | {"tune": True, "tune_steps": 120_000, "test_episodes": 10, "out": tmp_path}
     result = promptpo.optimize("cartpole", rounds=1, candidates=1, **tuned)
     assert result.best.kind == "tuned"
     assert result.test.score.mean_return > 400  # 9 as it is written

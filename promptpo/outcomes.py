@@ -31,7 +31,7 @@ Gather = Literal["sum", "mean", "max", "min", "last"]
 
 @dataclass(frozen=True)
 class Gauge:
-    """How a metric of an episode is read: ``better`` is "low", "high" or, where neither, empty.
+    """Reading of a metric over an episode: ``better`` is "low", "high" or, where neither, empty.
 
     With ``at_most`` or ``at_least`` it is a constraint: an episode that breaks it is no success.
     """
@@ -56,7 +56,7 @@ class Gauge:
 
 @dataclass(frozen=True)
 class Terms:
-    """What a task asks of episodes beside their return: its objective, its metrics by name."""
+    """A task's demands on episodes beside their return: its objective, its metrics by name."""
 
     objective: Objective = "mean"
     gauges: Mapping[str, Gauge] = field(default_factory=dict)

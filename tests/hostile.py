@@ -1,6 +1,6 @@
 """Programs that a model might write to whoever only reads them: long, deep, odd."""
 
-SIZE = 20_000
+SIZE = 60_000
 POLICY = "class Policy:\n    def act(self, obs):\n        return 0\n"
 
 
@@ -14,14 +14,14 @@ def numbered(line, count):
 
 #: What has no end that a reader could wait for, if each part of it is looked at for each other.
 LONG = {
-    "declarations": numbered("a{i} = tunable(1.5, 0, 3)\n", 1_300),
+    "declarations": numbered("a{i} = tunable(1.5, 0, 3)\n", 4_000),
     "declared in one": repeated("1.5,", "a = tunable([", "], 0, 3)\n"),
     "declared on a line": repeated("a = tunable(1.5, 0, 3); "),
     "numbers": repeated("1.5,", "a = [", "]\n"),
     "numbers after é": repeated("1.5,", "é = [", "]\n"),
-    "numbers on lines": numbered("a{i} = 1.5\n", 2_300),
-    "numbers by a long key": repeated("1.5,", "a = {'" + "k" * 15_000 + "': [", "]}\n"),
-    "numbers of a long name": repeated("1.5,", "a" * 15_000 + " = [", "]\n"),
+    "numbers on lines": numbered("a{i} = 1.5\n", 7_000),
+    "numbers by a long key": repeated("1.5,", "a = {'" + "k" * 50_000 + "': [", "]}\n"),
+    "numbers of a long name": repeated("1.5,", "a" * 50_000 + " = [", "]\n"),
     "deep numbers": repeated("1.5,", "a = " + "[" * 190, "]" * 190 + "\n"),
     "deep ranges": repeated("a,", "x = " + "range(" * 190 + "[", "]" + ")" * 190 + "\n"),
     "deep indices": repeated("a,", "x = " + "a[" * 190, "]" * 190 + "\n"),
@@ -34,18 +34,18 @@ LONG = {
     "attributes": repeated(".a", "x = a", "\n"),
     "elif": "if a:\n    b\n" + repeated("elif a:\n    b\n"),
     "else if": repeated("a if b else ", "x = ", "c\n"),
-    "functions of functions": numbered("def f{i}(): f{i}0\ndef f{i}0(): f{i}1\n", 830),
-    "bases": numbered("class A{i}(A{i}0, B{i}0): pass\nclass B{i}(A{i}0, B{i}0): pass\n", 500)
+    "functions of functions": numbered("def f{i}(): f{i}0\ndef f{i}0(): f{i}1\n", 2_500),
+    "bases": numbered("class A{i}(A{i}0, B{i}0): pass\nclass B{i}(A{i}0, B{i}0): pass\n", 1_000)
     + "class Policy(A0): pass\n",
     "chained bases": numbered("class A{i}(C{i}, D{i}): pass\n", 400).replace("C", "A1")
     + "class Policy(A1): pass\n",
     "diamonds": "".join(
-        f"class {c}{i}(A{i + 1}, B{i + 1}): pass\n" for i in range(500) for c in "AB"
+        f"class {c}{i}(A{i + 1}, B{i + 1}): pass\n" for i in range(1_000) for c in "AB"
     )
     + "class Policy(A0): pass\n",
     "statements": repeated("a=1;"),
     "imports": repeated("import a;"),
-    "imports of one": numbered("import math as a{i}\n", 1_500),
+    "imports of one": numbered("import math as a{i}\n", 4_500),
     "formatted": repeated("{a}", 'x = f"', '"\n'),
     "escapes": repeated("'\\d',", "x = [", "]\n"),
     "empty lines": repeated("\n", POLICY, "x = 1"),
@@ -53,9 +53,9 @@ LONG = {
     "spaces": repeated(" ", POLICY + "x = 1", ""),
     "tabs": repeated("\t", POLICY + "x = 1", ""),
     "lines alike": repeated("x = 1\n"),
-    "lines in turn": "".join(f"a{i % 40}\nb{i}\n" for i in range(3_000)),
+    "lines in turn": "".join(f"a{i % 40}\nb{i}\n" for i in range(9_000)),
     "line": repeated("ab ", "# "),
-    "words in turn": "x = [" + "".join(f"a{i % 40}, b{i}, " for i in range(2_700)) + "]\n",
+    "words in turn": "x = [" + "".join(f"a{i % 40}, b{i}, " for i in range(8_000)) + "]\n",
     "quotes": repeated("'", "x = ", "\n"),
     "triple quotes": repeated('"""\n'),
     "open docstring": repeated("a\n", 'class Policy:\n    """'),
@@ -71,7 +71,7 @@ LONG = {
     "comment of was": repeated("was 1 ", "x = 1.5  # "),
     "comment of semicolons": repeated("; ", "x = 1.5  # "),
     "decorators": repeated("@a\n", "", POLICY),
-    "defaults": numbered("def f{i}(a=1.5, *, b=2.5): a * b\n", 930),
+    "defaults": numbered("def f{i}(a=1.5, *, b=2.5): a * b\n", 2_800),
     "def": repeated("def \n"),
     "backticks": repeated("`"),
     "fences": repeated("```\n"),

@@ -25,7 +25,7 @@ from promptpo.report.code import highlighted, side_by_side, strategy
 from promptpo.tuning.optimizer import Optimizer
 
 #: Times as long as Python itself parses the slowest of the texts: what is not linear takes minutes.
-LIMIT = 25
+LIMIT = 5
 
 
 def reply(text):
@@ -88,7 +88,10 @@ def test_a_long_text_costs_no_time_and_raises_nothing_unknown(reader):
     read(reader, POLICY)  # what is imported for it is no time of the text's
     parsing = min(seconds(ast.parse, LONG["formatted"]) for _ in range(3))
     for name, text in LONG.items():
-        assert seconds(read, reader, text) < LIMIT * parsing, name
+        took = seconds(read, reader, text)
+        if took >= LIMIT * parsing:  # the least of three, as of parsing: a busy machine only adds
+            took = min(took, *(seconds(read, reader, text) for _ in range(2)))
+        assert took < LIMIT * parsing, name
 
 
 @pytest.mark.parametrize("reader", READERS)

@@ -138,7 +138,7 @@ def is_drawn_on(stream: TextIO) -> bool:
 
 
 class Status:
-    """What a command is doing while nothing else is printed: on standard output, for people.
+    """A line on standard output that says what a command is doing while it prints nothing else.
 
     On a terminal it is a line at the cursor, drawn anew twice a second and erased before anything
     else is printed. Elsewhere there is a line of it, where a command has asked for ``lines``, each

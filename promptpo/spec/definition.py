@@ -107,7 +107,7 @@ class Metric:
 
     @property
     def gauge(self) -> Gauge:
-        """How its values are read."""
+        """The way in which its values are read."""
         return Gauge(self.gather, self.unit, self.better)
 
 
@@ -128,7 +128,7 @@ class Constraint(Metric):
 
     @property
     def gauge(self) -> Gauge:
-        """How its values are read."""
+        """The way in which its values are read."""
         better = self.better
         if not better and None in (self.at_most, self.at_least):
             better = "high" if self.at_most is None else "low"

@@ -77,7 +77,7 @@ ANSWERS = {
     "byte by byte": (f"for i in range(24): os.write(W, {REPLY}[i:i + 1]); time.sleep(.005)", None),
     "late": (f"time.sleep(0.2); os.write(W, {REPLY})", None),
     "bytes behind": (f"os.write(W, {REPLY} + b'x')", ProtocolError),
-    "bytes behind pieces": (PIECES + "; os.write(W, b'x')", ProtocolError),
+    "bytes behind pieces": (PIECES.replace("r[5:])", "r[5:] + b'x')"), ProtocolError),
     "two replies": (f"os.write(W, {REPLY} * 2)", ProtocolError),
     "garbage": ("os.write(W, b'x' * 24)", ProtocolError),
     "noise": ("os.write(W, os.urandom(4096))", ProtocolError),

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from promptpo.common import text
 from promptpo.common.blocks import Cell, Chart, Line, Mark, Scores, Table, num
 from promptpo.comparison.curves import AXES, Axis
-from promptpo.comparison.scores import Measure, levels
+from promptpo.comparison.scores import Measure, in_words, levels
 from promptpo.matrix.results import BenchResults, BenchRun
 from promptpo.matrix.statistics import Estimate
 from promptpo.matrix.suite import Scale, Suite
@@ -75,9 +75,14 @@ class SpecView:
     published: tuple[PublishedTable, ...]
 
     @property
+    def measured(self) -> str:
+        """The measure within a phrase."""
+        return in_words(self.measure)
+
+    @property
     def unit(self) -> str:
         """Name of what its numbers are."""
-        return "success rate" if self.measure == "success" else "return"
+        return "success rate" if self.measure == "success" else self.measured
 
 
 @dataclass(frozen=True)
@@ -196,7 +201,7 @@ class PageView:
         if not marks:
             return None
         marks += [Mark(k, v, number_words(v, measure)) for k, v in references.items()]
-        return Scores(f"Held-out {measure} on {spec}", tuple(marks), bounds)
+        return Scores(f"Held-out {in_words(measure)} on {spec}", tuple(marks), bounds)
 
     def _curves(self, spec: str) -> Iterator[tuple[Axis, Chart]]:
         """Yield a chart of learning curves for each axis that anything lies on."""

@@ -38,12 +38,15 @@ from sandbox.recorded import RecordedEpisode, write_recorded
 if TYPE_CHECKING:
     from sandbox.host import (
         Host,
+        Lockstep,
         Policy,
         Preparation,
         Program,
+        Seat,
         Summarizer,
         Together,
         detect,
+        keeps_lockstep,
     )
 
 __all__ = [
@@ -60,6 +63,7 @@ __all__ = [
     "Isolation",
     "IsolationUnavailable",
     "Limits",
+    "Lockstep",
     "MemoryLimit",
     "MultiDiscrete",
     "Place",
@@ -73,10 +77,12 @@ __all__ = [
     "RecordedEpisode",
     "SandboxError",
     "SandboxFailed",
+    "Seat",
     "Summarizer",
     "TimeLimit",
     "Together",
     "detect",
+    "keeps_lockstep",
     "pack",
     "prepares",
     "unpack",

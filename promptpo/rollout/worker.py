@@ -392,6 +392,15 @@ class _Pool:
         activity.mend()  # an environment that closes descriptors must not close this one's
         return self.worker.host.open(self.program)
 
+    def open_lockstep(self, count: int) -> sandbox.Lockstep | None:
+        """Start a process that plays so many episodes at a time, where the policy allows it."""
+        import sandbox
+
+        activity.mend()
+        if not sandbox.keeps_lockstep(self.program):
+            return None
+        return self.worker.host.lockstep(self.program, count)
+
 
 #: What is done for a job, by its type.
 _DOES: Mapping[type[Job[Any]], Callable[[Worker, Any], Any]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -14,6 +15,7 @@ from sandbox.errors import (
     SandboxFailed,
 )
 from sandbox.host.channel import Channel
+from sandbox.host.lockstep import Lockstep, keeps_lockstep
 from sandbox.host.policy import (
     Policy,
     Preparation,
@@ -74,10 +76,25 @@ class Host:
             CompileError: the source is refused.
             SandboxFailed, Disturbed: the program is not at fault; try once more.
         """
-        if not program.code:
-            # This one compiles and plays nothing: memory shows what a process has done before.
-            Policy(program, self._spawn(program)).close()
+        self._compile(program)
         return Policy(program, self._spawn(program))
+
+    def _compile(self, program: Program) -> None:
+        """In a process that plays nothing: memory shows what a process has done before."""
+        if not program.code:
+            Policy(program, self._spawn(program)).close()
+
+    def lockstep(self, program: Program, count: int) -> Lockstep:
+        """Start a process that plays so many episodes at a time, each with the time of one.
+
+        Raises as ``open`` does, and ValueError where ``keeps_lockstep`` says no.
+        """
+        if not keeps_lockstep(program):
+            raise ValueError("episodes of this program must have processes of their own")
+        self._compile(program)
+        limits = replace(program.limits, total_seconds=count * program.limits.total_seconds)
+        program = replace(program, limits=limits)
+        return Lockstep(program, self._spawn(program), count)
 
     def policy(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import monotonic
 
 import numpy as np
@@ -27,8 +28,8 @@ class Acting(Session):
         acts: how often it has acted in its episode.
     """
 
-    def __init__(self, program: Program, channel: Channel) -> None:
-        super().__init__(program, channel)
+    def __init__(self, program: Program, channel: Channel, start: bool = True) -> None:
+        super().__init__(program, channel, start)
         self.acts = 0
 
 
@@ -38,16 +39,21 @@ class Together:
     All are written to before any is waited for. Requests and replies lie in two tables, a row a
     policy, so that what is done to all rows is done at once. Nothing else may be asked of the
     policies while ``act`` runs.
+
+    ``seats``: of each process; rows hold an observation and an action for each, side by side.
     """
 
-    def __init__(self, policies: Sequence[Acting]) -> None:
+    def __init__(self, policies: Sequence[Acting], seats: int = 1) -> None:
         self.policies = list(policies)
         self._channels = [policy.channel for policy in self.policies]
         program, count = self.policies[0].program, len(self.policies)
         interface = program.interface
         self._width, self._space = interface.observation_size, interface.action
-        size, head = interface.action.size, HEADER.size // 8
-        self._call = program.calls.to(Kind.ACT, 8 * size)
+        if self._width is not None:
+            self._width *= seats
+        size, head = interface.action.size * seats, HEADER.size // 8
+        call = program.calls.to(Kind.ACT, 8 * size)
+        self._call = replace(call, seconds=call.seconds * seats)
         requests = np.zeros((count, head + (self._width or 0)))
         self._observations = requests[:, head:]
         self._heads = requests.view(np.uint32)
@@ -60,7 +66,7 @@ class Together:
         self._size = HEADER.size + 8 * size
         self._rows = [memoryview(row.data).cast("B") for row in requests]
         self._replies = [memoryview(row.data).cast("B") for row in replies]
-        self._bad = _bad_rows(self._space)
+        self._bad = bad_rows(self._space) if seats == 1 else lambda _: ()
 
     def act(
         self, observations: FloatArray | Sequence[FloatArray]
@@ -81,7 +87,10 @@ class Together:
         actions = self._actions.copy()
         for row in self._bad(actions):
             if row not in errors:
-                errors[row] = self._bad_action(row)
+                # The program's process is not believed to have checked.
+                output = self.policies[row].output
+                self.policies[row].close()
+                errors[row] = bad_action(self._space, actions[row], output)
         for policy in self.policies:
             policy.acts += 1
         for row, error in errors.items():
@@ -153,18 +162,6 @@ class Together:
         else:
             self._replies[row][HEADER.size : self._size] = body
 
-    def _bad_action(self, row: int) -> BadAction:
-        """Return the error for an action; the program's process is not believed to have checked."""
-        policy = self.policies[row]
-        output = policy.output
-        policy.close()
-        numbers = [float(x) for x in self._actions[row]][:8]
-        if isinstance(self._space, Box):
-            text = f"act() returned {numbers}: every number of an action must be finite"
-        else:
-            text = f"act() must return {expected_action(self._space)}, not {numbers}"
-        return BadAction(text, output=output)
-
     def _settle(self, row: int, error: SandboxError) -> None:
         """Say which act it was in; it does not count."""
         policy = self.policies[row]
@@ -178,7 +175,17 @@ def _message(sequence: int, observation: FloatArray) -> bytes:
     return frames.header(Kind.ACT, sequence, len(data)) + data
 
 
-def _bad_rows(space: ActionSpace) -> Callable[[FloatArray], Sequence[int]]:
+def bad_action(space: ActionSpace, action: FloatArray, output: str = "") -> BadAction:
+    """Return the error for numbers ``(size,)`` that are no action."""
+    numbers = action[:8].tolist()
+    if isinstance(space, Box):
+        text = f"act() returned {numbers}: every number of an action must be finite"
+    else:
+        text = f"act() must return {expected_action(space)}, not {numbers}"
+    return BadAction(text, output=output)
+
+
+def bad_rows(space: ActionSpace) -> Callable[[FloatArray], Sequence[int]]:
     """Return what finds the rows of actions ``(k, size)`` that are no actions."""
     if isinstance(space, Box):
 

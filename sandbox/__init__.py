@@ -33,7 +33,7 @@ from sandbox.interface import Box, Discrete, Episode, Interface, Limits, MultiDi
 from sandbox.isolation import Isolation
 from sandbox.libraries import ALLOWED_IMPORTS, KERNEL_VARIABLES
 from sandbox.prepared import pack, prepares, unpack
-from sandbox.recorded import RecordedEpisode, write_recorded
+from sandbox.recorded import write_recorded
 
 if TYPE_CHECKING:
     from sandbox.host import (
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
         Summarizer,
         Together,
         detect,
-        keeps_lockstep,
     )
 
 __all__ = [
@@ -74,7 +73,6 @@ __all__ = [
     "Program",
     "ProgramError",
     "ProtocolError",
-    "RecordedEpisode",
     "SandboxError",
     "SandboxFailed",
     "Seat",
@@ -82,7 +80,6 @@ __all__ = [
     "TimeLimit",
     "Together",
     "detect",
-    "keeps_lockstep",
     "pack",
     "prepares",
     "unpack",

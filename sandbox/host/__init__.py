@@ -4,7 +4,7 @@ It imports nothing of ``inside``, ``language`` and ``lockdown``, which run in th
 """
 
 from sandbox.host.host import Host, detect
-from sandbox.host.lockstep import Lockstep, keeps_lockstep
+from sandbox.host.lockstep import Lockstep
 from sandbox.host.policy import Policy, Preparation, Seat, Summarizer
 from sandbox.host.session import Program
 from sandbox.host.together import Together
@@ -19,5 +19,4 @@ __all__ = [
     "Summarizer",
     "Together",
     "detect",
-    "keeps_lockstep",
 ]

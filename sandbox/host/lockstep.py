@@ -31,7 +31,7 @@ def keeps_lockstep(program: Program) -> bool:
     """Tell whether the program's episodes can be played in one process."""
     return (
         program.role == "policy"
-        and bool(program.interface.observation_size)
+        and program.interface.observation_size > 0
         and not program.extra_imports
         and _SHARED.search(program.source) is None
     )
@@ -51,7 +51,7 @@ class Lockstep(Session):
         super().__init__(program, channel)
         self.seats = [Seat(program, channel, number) for number in range(count)]
         self._together = Together([Acting(program, channel, start=False)], count)
-        self._observations = np.empty((count, program.interface.observation_size or 0))
+        self._observations = np.empty((count, program.interface.observation_size))
         self._row = self._observations.reshape(1, -1)
         self._size = program.interface.action.size
         self._call = program.calls.to(Kind.ACT)

@@ -10,11 +10,9 @@ never crosses.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -25,7 +23,7 @@ from sandbox.frames import BEGIN_HEAD, EPISODE_HEAD, LINE_HITS, SEAT, SEED_HEAD,
 from sandbox.host.channel import Channel
 from sandbox.host.session import Program, Session
 from sandbox.host.together import Acting, Together
-from sandbox.interface import Episode, FloatArray, Limits
+from sandbox.interface import Episode, FloatArray
 from sandbox.prepared import LIMIT, pack, unpack
 from sandbox.tracing import MAX_STEPS, Value
 
@@ -128,7 +126,7 @@ class Policy(Seat):
         Raises:
             ProgramError: the program failed.
         """
-        actions, errors = self._alone.act([observation])
+        actions, errors = self._alone.act(np.asarray(observation)[np.newaxis])
         for error in errors.values():
             raise error
         action: NDArray[np.float64] = actions[0]
@@ -181,23 +179,6 @@ class Preparation:
     values: bytes
     output: str
     seconds: float
-
-
-def limits_to_prepare(limits: Limits) -> Limits:
-    """Return the limits of a process that only prepares."""
-    return replace(limits, total_seconds=limits.init_seconds + limits.prepare_seconds)
-
-
-def check_file(descriptor: int) -> None:
-    """Check that a program's process may have the file.
-
-    Raises:
-        ValueError: it could be written to, or is empty.
-    """
-    if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY:
-        raise ValueError("the file for prepare must be open for reading only")
-    if not os.fstat(descriptor).st_size:
-        raise ValueError("the file for prepare is empty")
 
 
 def _seed(source: str, key: bytes) -> int:

@@ -10,7 +10,6 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox import frames
 from sandbox.errors import BadAction, ProgramError, SandboxError
 from sandbox.frames import HEADER, MAGIC, Kind
 from sandbox.host.channel import MARK, Channel
@@ -48,16 +47,15 @@ class Together:
         self._channels = [policy.channel for policy in self.policies]
         program, count = self.policies[0].program, len(self.policies)
         interface = program.interface
-        self._width, self._space = interface.observation_size, interface.action
-        if self._width is not None:
-            self._width *= seats
+        self._space = interface.action
+        width = interface.observation_size * seats
         size, head = interface.action.size * seats, HEADER.size // 8
         call = program.calls.to(Kind.ACT, 8 * size)
         self._call = replace(call, seconds=call.seconds * seats)
-        requests = np.zeros((count, head + (self._width or 0)))
+        requests = np.zeros((count, head + width))
         self._observations = requests[:, head:]
         self._heads = requests.view(np.uint32)
-        self._heads[:, :4] = MAGIC, Kind.ACT, 0, 8 * (self._width or 0)
+        self._heads[:, :4] = MAGIC, Kind.ACT, 0, 8 * width
         # Room for more than a reply shows what follows it.
         replies = np.zeros((count, head + size + 1))
         self._actions = replies[:, head:-1]
@@ -68,14 +66,8 @@ class Together:
         self._replies = [memoryview(row.data).cast("B") for row in replies]
         self._bad = bad_rows(self._space) if seats == 1 else lambda _: ()
 
-    def act(
-        self, observations: FloatArray | Sequence[FloatArray]
-    ) -> tuple[NDArray[np.float64], dict[int, SandboxError]]:
-        """Return actions for observations, and the errors of policies that failed, by row.
-
-        Args:
-            observations: float64 ``(k, n_obs)``; for ragged observations
-                (``observation_size=None``) k vectors of any lengths.
+    def act(self, observations: FloatArray) -> tuple[NDArray[np.float64], dict[int, SandboxError]]:
+        """Return actions for observations ``(k, n_obs)``, and errors of policies by row.
 
         Returns:
             Actions, float64 ``(k, action.size)``: finite, integers in range for discrete spaces; a
@@ -94,15 +86,13 @@ class Together:
         for policy in self.policies:
             policy.acts += 1
         for row, error in errors.items():
-            self._settle(row, error)
+            self.policies[row].acts -= 1
+            if isinstance(error, ProgramError):
+                error.step = self.policies[row].acts
         return actions, errors
 
-    def _send(
-        self, observations: FloatArray | Sequence[FloatArray], errors: dict[int, SandboxError]
-    ) -> None:
-        rows: Sequence[bytes | memoryview] = self._rows
-        if self._width is not None:
-            self._observations[:] = observations
+    def _send(self, observations: FloatArray, errors: dict[int, SandboxError]) -> None:
+        self._observations[:] = observations
         channels, now = self._channels, monotonic()
         numbers = []
         for row, channel in enumerate(channels):
@@ -115,10 +105,8 @@ class Together:
                 except SandboxError as error:
                     errors[row] = error
         self._heads[:, 2] = self._wanted[:, 2] = numbers
-        if self._width is None:
-            rows = [_message(n, o) for n, o in zip(numbers, observations, strict=True)]
         write = os.write
-        for row, (channel, message) in enumerate(zip(channels, rows, strict=True)):
+        for row, (channel, message) in enumerate(zip(channels, self._rows, strict=True)):
             if row in errors:
                 continue
             try:
@@ -161,18 +149,6 @@ class Together:
             errors[row] = error
         else:
             self._replies[row][HEADER.size : self._size] = body
-
-    def _settle(self, row: int, error: SandboxError) -> None:
-        """Say which act it was in; it does not count."""
-        policy = self.policies[row]
-        policy.acts -= 1
-        if isinstance(error, ProgramError):
-            error.step = policy.acts
-
-
-def _message(sequence: int, observation: FloatArray) -> bytes:
-    data = np.asarray(observation, np.float64).tobytes()
-    return frames.header(Kind.ACT, sequence, len(data)) + data
 
 
 def bad_action(space: ActionSpace, action: FloatArray, output: str = "") -> BadAction:

@@ -17,7 +17,7 @@ from sandbox.frames import LINE_HITS, Kind
 from sandbox.inside.actions import converter
 from sandbox.inside.faults import fault_payload
 from sandbox.inside.program import Program, Task
-from sandbox.interface import Box, FloatArray
+from sandbox.interface import FloatArray
 from sandbox.language import FILENAME, Runtime, quoted, readable, shortened
 from sandbox.tracing import MAX_STEPS, Column, pack
 
@@ -35,9 +35,6 @@ class PolicyProgram(Program):
     def __init__(self, task: Task, runtime: Runtime) -> None:
         super().__init__(task, runtime)
         self._convert = converter(task.interface.action)
-        space = task.interface.action
-        #: The shape of arrays that are actions as they are.
-        self._plain = space.shape if isinstance(space, Box) and len(space.shape) == 1 else None
         self._policy: Any = None
         self._act: Callable[[Any], Any]
         self._samples: _Samples | None = None
@@ -96,15 +93,7 @@ class PolicyProgram(Program):
         """Write the action for an observation, an array of its own, into ``(action.size,)``."""
         observe = self.observe
         try:
-            returned = self._act(row if observe is None else observe(row))
-            if (
-                type(returned) is np.ndarray
-                and returned.shape == self._plain
-                and returned.dtype == np.float64
-            ):
-                action[:] = returned
-            else:
-                action[:] = self._convert(returned)
+            action[:] = self._convert(self._act(row if observe is None else observe(row)))
         except BaseException as error:
             raise self.failed(error) from None
         if self._samples is not None:

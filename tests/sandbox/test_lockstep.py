@@ -241,7 +241,8 @@ def test_any_bytes_are_actions_or_errors_of_the_tree(reply, space):
     os.close(their_write)
     os.close(their_read)
     try:
-        actions, errors = running.together(running.seats)(np.zeros((2, 1)))
+        with running:
+            actions, errors = running.together(running.seats)(np.zeros((2, 1)))
     except ProgramError:
         return
     numbers = np.array(struct.unpack("<dd", reply[16:]))

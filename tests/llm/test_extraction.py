@@ -40,7 +40,7 @@ FOUND = [
     (f"```python\n{CLASS}```".replace("\n", "\r\n"), CLASS),
     (f"```python\n{CLASS.rstrip()}```", CLASS),
     (f"<think>A ```python block? class Policy: x</think>\n```python\n{CLASS}```", CLASS),
-    (f"I could do\n```python\nclass Policy:\n    x = 1\n```\n</think>\n```python\n{CLASS}```", CLASS),
+    (f"I could\n```python\nclass Policy:\n    x = 1\n```\n</think>\n```python\n{CLASS}```", CLASS),
     (f"```bash\npip install numpy\n```\n```python\n{CLASS}```", CLASS),
     (f"```python\n{CLASS}```\nUse it:\n```python\nprint(Policy().act(None))\n```", CLASS),
     (CLASS, CLASS),

@@ -209,7 +209,7 @@ def _checked(
     names: Iterable[str],
     after: int = 0,
 ) -> dict[str, Any]:
-    """Return the settings in a table of a file. Errors call a key ``what`` and suggest ``names``."""
+    """Return the settings in a table; errors call a key ``what`` and suggest ``names``."""
     settings: dict[str, Any] = {}
     for key, value in table.items():
         name, where = key.replace("-", "_"), f"{path}:{line_of(text, key, after)}"

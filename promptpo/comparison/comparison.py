@@ -141,6 +141,16 @@ class Comparison:
             write_atomically(Path(folder) / name, content)
         return [Path(folder) / name for name in contents]
 
+    def html(self, file: str | Path) -> Path:
+        """Write one self-contained page of the runs into a file; return its path.
+
+        Raises UsageError where it cannot be written.
+        """
+        from promptpo.comparison.page import write_comparison_page
+
+        write_comparison_page(self, Path(file))
+        return Path(file)
+
     def print(self, console: Console) -> None:
         """Print the tables of each task, then what must be known to read them."""
         for panel in self.panels:

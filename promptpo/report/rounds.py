@@ -8,7 +8,17 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from promptpo.common import text
-from promptpo.common.blocks import Block, Details, Entries, Group, Items, Prose, Section, Text
+from promptpo.common.blocks import (
+    Block,
+    Details,
+    Entries,
+    Group,
+    Items,
+    Links,
+    Prose,
+    Section,
+    Text,
+)
 from promptpo.report.code import Source, compared, strategy
 from promptpo.report.tables import headline, kind_words, paired_words, trials_table
 from promptpo.report.traces import read_plots
@@ -63,7 +73,7 @@ def _blocks(run: Run, record: RoundRecord, before: Trial | None) -> Iterator[Blo
             who = "the built-in summary" if by == "built-in" else "by the model's own class"
             yield Details(f"feedback-{number}", f"Feedback on {winner.name}", (feedback,), who)
     yield from _others(run, record)
-    if winner is not None:
+    if winner is not None and winner is not run.best_trial:
         yield _trajectories(run, record, winner)
     shared = (*_shared_texts(record), *groups)
     if shared:
@@ -122,8 +132,11 @@ def _winner(run: Run, record: RoundRecord, winner: Trial, before: Trial | None) 
     file = f"candidates/{winner.name}/policy.py"
     counted = run.coverage_of.get(winner.name) or run.coverage_of.get(run.folder_of(winner))
     lines = text.plural(len(source.rstrip().splitlines()), "line")
-    coloured = Source.of(source, file, counted)
-    yield Details(f"source-{number}", f"Source of {winner.name}", (coloured,), lines)
+    if winner is run.best_trial:
+        yield Links("The best of the run:", (("its source", "#policy"), *_shown_above(run, winner)))
+    else:
+        coloured = Source.of(source, file, counted)
+        yield Details(f"source-{number}", f"Source of {winner.name}", (coloured,), lines)
     old = before.candidate.source or "" if before else ""
     if before is not None and old == source:
         yield Prose(f"The same source as {before.name}, the winner before it.")
@@ -133,6 +146,12 @@ def _winner(run: Run, record: RoundRecord, winner: Trial, before: Trial | None) 
     if notes := winner.candidate.notes:
         count = text.plural(len(notes), "note")
         yield Details(f"described-{number}", f"{winner.name} in words", (_entries(notes),), count)
+
+
+def _shown_above(run: Run, winner: Trial) -> Iterator[tuple[str, str]]:
+    """Yield the place of the best policy's plots, where there are any."""
+    if RunFolder(run.folder).episodes(run.folder_of(winner)).is_file():
+        yield "its trajectories", "#trajectories"
 
 
 def _entries(notes: Sequence[Note]) -> Entries:

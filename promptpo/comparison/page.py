@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from urllib.parse import quote
 
 from promptpo.common import text
@@ -32,10 +32,10 @@ from promptpo.common.blocks import (
     num,
 )
 from promptpo.common.text import side_by_side, task_words
-from promptpo.comparison.comparison import Comparison, contrasts_table, metrics_table, scores_table
 from promptpo.comparison.curves import AXES, AXIS_WORDS, Axis, Curve, curve, curves_chart
 from promptpo.comparison.groups import Panel
 from promptpo.comparison.scores import Measure, levels, sample_score
+from promptpo.comparison.tables import contrasts_table, metrics_table, scores_table
 from promptpo.report import write_page
 from promptpo.report.overview import Fact
 from promptpo.report.page import Page
@@ -70,11 +70,16 @@ def runs_table(rows: Iterable[Row], caption: str) -> Table:
                "Mean return", "Normalized", "Score from", "Search steps", "Calls",
                "Cost")  # fmt: skip
     cells = []
+    rows = [*rows]
+    grouped = any(
+        row.group not in (row.run.model, row.run.method, f"{row.run.method}, {row.run.model}")
+        for row in rows
+    )
     for row in side_by_side(rows, lambda row: (row.run.spec, row.run.twin_of)):
         run = row.run
         cells.append((
             Cell(row.name, href=row.href),
-            Cell(row.group),
+            Cell(row.group * grouped),
             Cell(run.spec),
             Cell(run.method),
             Cell(run.model),
@@ -89,8 +94,6 @@ def runs_table(rows: Iterable[Row], caption: str) -> Table:
             num(run.calls) if run.asks_model else Cell(),
             cost_cell(run.cost) if run.asks_model else Cell(),
         ))  # fmt: skip
-    if all(group.text in ("", model.text) for _, group, _, _, model, *_ in cells):
-        cells = [(name, Cell(), *rest) for name, _, *rest in cells]
     return Table(caption, columns, tuple(cells), "runs").trimmed()
 
 
@@ -115,8 +118,22 @@ def index_page(rows: Sequence[Row], where: str, tasks: Mapping[str, str]) -> Pag
     return Page("Runs", sections=(Section("runs", "All runs", tuple(blocks)),))
 
 
+class Compared(Protocol):
+    """Runs side by side, as ``promptpo.comparison.Comparison`` has them."""
+
+    @property
+    def panels(self) -> Sequence[Panel]:
+        """The tasks."""
+        ...
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What a reader of the numbers must know."""
+        ...
+
+
 def comparison_page(
-    comparison: Comparison, title: str, kind: str, address: Callable[[Path], str]
+    comparison: Compared, title: str, kind: str, address: Callable[[Path], str]
 ) -> Page:
     """Return runs side by side; ``address`` is that of the page of the run in a folder."""
     runs = [r for panel in comparison.panels for group in panel.groups for r in group.runs]
@@ -152,12 +169,12 @@ def seen_from(folder: Path) -> Callable[[Path], str]:
     return address
 
 
-def write_comparison_page(comparison: Comparison, file: Path, kind: str = "Comparison") -> None:
+def write_comparison_page(comparison: Compared, file: Path, kind: str = "Comparison") -> None:
     """Write runs side by side into a file. Raises UsageError where that cannot be done."""
     names = dict.fromkeys(panel.name for panel in comparison.panels)
-    title = next(iter(names)) if len(names) == 1 else f"{len(names)} tasks"
+    title = ", ".join(names) if len(names) < 4 else f"{len(names)} tasks"
     page = comparison_page(comparison, title, kind, seen_from(file.parent))
-    write_page(file, page.render())
+    write_page(file, page.render(), "--html")
 
 
 def looks(labels: Iterable[str]) -> dict[str, str]:

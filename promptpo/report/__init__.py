@@ -26,18 +26,18 @@ def write_report(run: Path, to: Path | None = None, *, inline_videos: bool = Fal
 
     file = to or run / "report.html"
     html = render_report(load_run(run), page=file.resolve().parent, inline_videos=inline_videos)
-    write_page(file, html, error=UsageError if to else RunError)
+    write_page(file, html, "--to", UsageError if to else RunError)
     return file
 
 
-def write_page(file: Path, html: str, error: type[PromptPOError] = UsageError) -> None:
-    """Write a page whole or not at all. Raises ``error`` where that cannot be done."""
+def write_page(file: Path, html: str, option: str, error: type[PromptPOError] = UsageError) -> None:
+    """Write a page whole or not at all. Raises ``error``, which names the option of the file."""
     from promptpo.common.files import write_atomically
 
     try:
         write_atomically(file, html)
     except OSError as e:
-        raise error(f"{file}: {e.strerror or e}; choose another file") from None
+        raise error(f"{file}: {e.strerror or e}; choose another file with {option}") from None
 
 
 @contextlib.contextmanager

@@ -22,11 +22,9 @@ from promptpo.common.plaintext import clean_line
 from promptpo.report import tables
 from promptpo.report.code import Source, compared, strategy
 from promptpo.report.figures import DRAWN_LIVES, curve_figures, life_chart, measures
-from promptpo.report.rounds import call_texts
-from promptpo.report.traces import read_plots
+from promptpo.report.rounds import call_texts, trajectories
 from promptpo.stats import Interval
 from promptpo.store.evals import OWN
-from promptpo.store.folder import RunFolder
 from promptpo.store.run import Run
 from promptpo.store.standings import FeedbackClass, feedback_classes
 from promptpo.types import Rollout
@@ -176,12 +174,12 @@ def policy_section(run: Run) -> Section | None:
 
 
 def trajectories_section(run: Run) -> Section | None:
-    """Return the best policy's search episodes; None where they are not in the folder."""
+    """Return the best policy's search episodes; None as long as there is none."""
     best = run.best_trial
-    if best is None:
+    if best is None or best.candidate.source is None:
         return None
-    plots = read_plots(RunFolder(run.folder), run.folder_of(best), run.header, _EPISODES)
-    return Section("trajectories", f"Trajectories of {best.name}", (plots,)) if plots else None
+    plots = trajectories(run, best, _EPISODES)
+    return Section("trajectories", f"Trajectories of {best.name}", (plots,))
 
 
 def metrics_section(run: Run) -> Section | None:

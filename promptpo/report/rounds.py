@@ -21,7 +21,7 @@ from promptpo.common.blocks import (
 )
 from promptpo.report.code import Source, compared, strategy
 from promptpo.report.tables import headline, kind_words, paired_words, trials_table
-from promptpo.report.traces import read_plots
+from promptpo.report.traces import Plots, read_plots
 from promptpo.store.folder import RunFolder
 from promptpo.store.run import Run
 from promptpo.store.standings import meeting
@@ -133,7 +133,8 @@ def _winner(run: Run, record: RoundRecord, winner: Trial, before: Trial | None) 
     counted = run.coverage_of.get(winner.name) or run.coverage_of.get(run.folder_of(winner))
     lines = text.plural(len(source.rstrip().splitlines()), "line")
     if winner is run.best_trial:
-        yield Links("The best of the run:", (("its source", "#policy"), *_shown_above(run, winner)))
+        above = (("its source", "#policy"), ("its trajectories", "#trajectories"))
+        yield Links("The best of the run; above stand", above)
     else:
         coloured = Source.of(source, file, counted)
         yield Details(f"source-{number}", f"Source of {winner.name}", (coloured,), lines)
@@ -146,12 +147,6 @@ def _winner(run: Run, record: RoundRecord, winner: Trial, before: Trial | None) 
     if notes := winner.candidate.notes:
         count = text.plural(len(notes), "note")
         yield Details(f"described-{number}", f"{winner.name} in words", (_entries(notes),), count)
-
-
-def _shown_above(run: Run, winner: Trial) -> Iterator[tuple[str, str]]:
-    """Yield the place of the best policy's plots, where there are any."""
-    if RunFolder(run.folder).episodes(run.folder_of(winner)).is_file():
-        yield "its trajectories", "#trajectories"
 
 
 def _entries(notes: Sequence[Note]) -> Entries:
@@ -195,17 +190,23 @@ def _difference(run: Run, trial: Trial, base: Trial) -> Iterator[Block]:
 
 
 def _trajectories(run: Run, record: RoundRecord, winner: Trial) -> Block:
-    plots = read_plots(RunFolder(run.folder), run.folder_of(winner), run.header)
-    if plots is None:
-        return Prose(
-            f"The episodes of {winner.name} are not in the run's folder, so there are no"
-            " trajectory plots."
-        )
+    plots = trajectories(run, winner)
+    if isinstance(plots, Prose):
+        return plots
     pooled = winner.candidate.pooled
-    words = f"{', '.join(plots.episodes)} search episode"
+    words = f"{', '.join(plots.words)} search episode"
     if pooled is not None and plots.count < len(pooled.seeds):
         words += f", of {plots.count} kept of {len(pooled.seeds)}"
     return Details(f"traces-{record.number}", f"Trajectories of {winner.name}", (plots,), words)
+
+
+def trajectories(run: Run, trial: Trial, further: int = 0) -> Plots | Prose:
+    """Return plots of a policy's search episodes, or that they are not there."""
+    plots = read_plots(RunFolder(run.folder), run.folder_of(trial), run.header, further)
+    return plots or Prose(
+        f"The episodes of {trial.name} are not in the run's folder, so there are no trajectory"
+        " plots."
+    )
 
 
 def _shared_texts(record: RoundRecord) -> Iterator[Text]:

@@ -94,10 +94,13 @@ def _compiled(trusted: str) -> CodeType | None:
 class Session:
     """One process of a program. After any error it is dead; make a new one."""
 
-    def __init__(self, program: Program, channel: Channel) -> None:
+    def __init__(self, program: Program, channel: Channel, start: bool = True) -> None:
+        """``start``: give the process the program; otherwise it has it already."""
         self.program = program
         self.channel = channel
         self._output = ""
+        if not start:
+            return
         try:
             code = self.ask(Kind.START, program.task(), _LONGEST_CODE)
             program.code = program.code or bytes(code)

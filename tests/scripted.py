@@ -1,11 +1,13 @@
 """Runs whose replies a test has written: recordings in the product's own format."""
 
 import json
+import shutil
 from dataclasses import asdict
 
 from promptpo import optimize
 from promptpo.llm.messages import Reply, Request
 from promptpo.llm.recording import reply_event
+from promptpo.store.codec import decode
 from promptpo.store.events import FORMAT
 from promptpo.types import Key
 
@@ -98,3 +100,54 @@ def run_small(tmp_path, spec="cartpole", **settings):
 
 def data_of(events, kind):
     return [asdict(e)["data"] for e in events if e.type == kind]
+
+
+def prompts_of(events):
+    """The last message of each prompt, by the name of its call."""
+    prompts = data_of(events, "prompt")
+    return {str(decode(Key, p["key"])): p["messages"][-1]["content"] for p in prompts}
+
+
+def events_of(folder, kind=None):
+    """The events in a run's log, or those of a kind."""
+    events = map(json.loads, (folder / "events.jsonl").read_text().splitlines())
+    return [e for e in events if kind in (None, e["type"])]
+
+
+def run_folder(out):
+    """The run of CartPole that can be seen under a folder of runs, if one can be seen already."""
+    return next((f for f in out.glob("cartpole/*") if not f.name.startswith(".")), None)
+
+
+def info_of(folder):
+    return json.loads((folder / "run.json").read_text())
+
+
+def cut(folder, to, kind, number=0, **data):
+    """A copy of a run as a kill leaves it after an event of a kind: with this data, by number."""
+    shutil.copytree(folder, to)
+    lines = (folder / "events.jsonl").read_text().splitlines(keepends=True)
+    events = enumerate(map(json.loads, lines), 1)
+    ends = [i for i, e in events if {"type": kind, **data}.items() <= e.items()]
+    (to / "events.jsonl").write_text("".join(lines[: ends[number]]))
+    info = info_of(to) | {"status": "running", "ended": None}
+    (to / "run.json").write_text(json.dumps({k: v for k, v in info.items() if k != "test"}))
+    return to
+
+
+#: Events that are the same whether a run was interrupted or not.
+DECIDED = (
+    *("candidate", "rollout", "feedback", "round", "selection", "finished"),
+    *("tuning", "tuned", "prepared", "table", "coverage"),
+)
+
+
+def outcome(folder):
+    """What must not depend on interruptions: every candidate, score, text and decision, once."""
+    kept = {}
+    for event in events_of(folder):
+        if event["type"] in DECIDED:
+            line = json.dumps({k: v for k, v in event.items() if k not in ("time", "seconds")})
+            assert line not in kept.setdefault(event["type"], []), f"{line} is recorded twice"
+            kept[event["type"]].append(line)
+    return {kind: sorted(lines) for kind, lines in kept.items()}

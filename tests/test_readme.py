@@ -85,6 +85,9 @@ def test_the_spec_of_the_readme_is_a_working_one(tmp_path: Path) -> None:
         assert callable(getattr(promptpo, name))
 
 
-def test_the_version_in_the_changelog_is_ours() -> None:
-    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert "## Unreleased" in text or f"## {promptpo.__version__}" in text
+def test_changelog_and_citation_have_our_version() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    heading = rf"(?m)^## {re.escape(promptpo.__version__)} \((\d{{4}}-\d\d-\d\d)\)$"
+    (released,) = re.findall(heading, changelog)
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {promptpo.__version__}\ndate-released: {released}\n" in citation

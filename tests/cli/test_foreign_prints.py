@@ -1,6 +1,7 @@
 """What a spec prints, whenever and however, never reaches standard output."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -23,26 +24,23 @@ def promptpo(*arguments):
     return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize("how", PRINTS)
-def test_what_is_printed_at_import_goes_to_standard_error(tmp_path, how):
-    spec = write(tmp_path / "room.py", at_import=PRINTS[how])
+#: And these print when the spec has been read.
+LATER = (
+    "import atexit, threading; atexit.register(print, 'NOISE at exit')",
+    "threading.Timer(0.1, print, ('NOISE in a thread',)).start()",
+)
+
+
+def test_what_is_printed_at_import_and_later_goes_to_standard_error(tmp_path):
+    spec = write(tmp_path / "room.py", at_import="; ".join([*PRINTS.values(), *LATER]))
     done = promptpo("prompt", spec)
     assert done.returncode == 0
     assert "NOISE" not in done.stdout
     assert done.stdout.startswith("=====")
-    assert "room: NOISE" in done.stderr
+    for words in (*range(1, 6), "at exit", "in a thread"):
+        assert f"NOISE {words}\n" in done.stderr, words
+    assert re.search(r"^room: NOISE .*6$", done.stderr, re.MULTILINE)
     assert "\x1b" not in done.stderr
-
-
-def test_what_is_printed_later_goes_to_standard_error(tmp_path):
-    later = (
-        "import atexit, threading; atexit.register(print, 'NOISE at exit');"
-        "threading.Timer(0.1, print, ('NOISE in a thread',)).start()"
-    )
-    done = promptpo("prompt", write(tmp_path / "room.py", at_import=later))
-    assert "NOISE" not in done.stdout
-    assert "NOISE at exit" in done.stderr
-    assert "NOISE in a thread" in done.stderr
 
 
 @pytest.mark.slow

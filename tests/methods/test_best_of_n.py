@@ -2,14 +2,8 @@
 
 from fake_services import FakeServices, fails, fenced, mean_returns, plays
 
-from promptpo.errors import LimitReached
 from promptpo.methods.best_of_n import BestOfN
-from promptpo.prompts.task import count_tokens
-from promptpo.run.settings import build
-from promptpo.spec import load_spec
-from promptpo.types import Key, Round
-
-LIMIT = LimitReached("the limit of 7 model calls is reached")
+from promptpo.types import Key
 
 
 def services(*rounds, **settings):
@@ -29,7 +23,9 @@ def test_every_call_is_a_sample_of_the_first_prompt_on_the_same_episodes():
     assert [str(key) for key in fake.asked] == [
         "r01_c01_policy", "r01_c02_policy", "r02_c01_policy", "r02_c02_policy",
     ]  # fmt: skip
-    assert len(set(fake.prompts.values())) == 1
+    (prompt,) = set(fake.prompts.values())
+    [(title, sample)] = BestOfN.all_prompts(fake.spec, fake.config)
+    assert (title, prompt) == ("policy", sample)
     assert "tried" not in fake.prompt(2, 2, role="policy")
     assert {seeds for _, seeds, _ in fake.played} == {(100, 101)}
 
@@ -55,6 +51,9 @@ def test_what_fails_or_holds_no_policy_is_neither_repaired_nor_a_finalist():
     assert search.rounds[0].candidates[0].error == "why"
     assert [c.name for c in search.finalists] == ["r01_c02"]
     assert len(fake.asked) == 2
+    states = [(data["name"], data["state"]) for _, data in fake.reported]
+    assert states[:2] == [("r01_c01", "asked"), ("r01_c02", "asked")]
+    assert set(states[2:]) == {("r01_c01", "failed"), ("r01_c02", "scored")}
 
     fake = services([plays(1), plays(2)])
     fake.replies[Key(1, 1, role="policy")] = "I would rather not."
@@ -65,36 +64,3 @@ def test_what_fails_or_holds_no_policy_is_neither_repaired_nor_a_finalist():
     search = services([fails("a"), fails("b")]).search()
     assert search.finalists == ()
     assert search.rounds[0].winner.score.failed
-
-
-def test_batches_have_their_best_and_each_sample_is_recorded_and_watched():
-    fake = services([plays(1), plays(2)], [plays(4), plays(3)])
-    search = fake.search()
-    assert [r.winner.name for r in search.rounds] == ["r01_c02", "r02_c01"]
-    facts = [f"round {f.number}" if isinstance(f, Round) else f.name for f in fake.recorded]
-    assert facts == ["r01_c01", "r01_c02", "round 1", "r02_c01", "r02_c02", "round 2"]
-
-    fake = services([fails("why"), plays(1)])
-    fake.search()
-    states = [(data["name"], data["state"]) for _, data in fake.reported]
-    assert states[:2] == [("r01_c01", "asked"), ("r01_c02", "asked")]
-    assert set(states[2:]) == {("r01_c01", "failed"), ("r01_c02", "scored")}
-
-
-def test_the_forecast_is_a_call_and_an_evaluation_a_sample_of_promptpo_s_first_prompt():
-    spec, config = load_spec("cartpole"), build({"method": "best-of-n", "rounds": 3, "episodes": 2})
-    demand = BestOfN.forecast(spec, config)
-    assert (demand.calls, demand.max_calls, demand.finalists) == (12, 12, 5)
-    assert demand.search_steps == 12 * 2 * 500
-    [(title, messages)] = BestOfN.all_prompts(spec, config)
-    assert title == "policy"
-    assert demand.prompt_tokens == 12 * sum(count_tokens(m.content) for m in messages)
-
-    config = build({"method": "best-of-n", "rounds": 1, "candidates": 3})
-    assert BestOfN.forecast(load_spec("cartpole"), config).finalists == 3
-
-    spec = load_spec("cartpole")
-    [(_, sample)] = BestOfN.all_prompts(spec, build({"method": "best-of-n"}))
-    fake = services([plays(1)])
-    fake.search()
-    assert fake.prompts[Key(1, 1, role="policy")] == sample

@@ -166,19 +166,7 @@ def test_the_seed_decides_what_is_drawn_and_rounds_do_not_depend_on_each_other()
     assert drawn(rounds=1)[0] == drawn()[0]
 
 
-def test_a_limit_before_a_reflection_ends_it_with_the_rounds_that_were_done():
-    fake = services([plays(1), plays(2)], [plays(3), plays(4)])
-    fake.ends[Key(2, role="reflection")] = LIMIT
-    search = fake.search()
-    assert (len(search.rounds), search.reason, search.limited) == (1, str(LIMIT), True)
-
-
-def test_all_its_prompts_are_shown_and_its_forecast_counts_what_it_asks_and_plays():
-    config = build({"method": "inspo", "rounds": 3, "candidates": 4, "episodes": 2})
-    demand = Inspo.forecast(load_spec("cartpole"), config)
-    assert (demand.calls, demand.max_calls) == (1 + 12 + 2, 15 + 15 * 3)
-    assert demand.search_steps == (2 * 2 + 3 * 4 * 2 + 2 * 2) * 500
-
+def test_all_its_prompts_are_shown_and_of_one_candidate_a_round_no_reflection():
     config = build({"method": "inspo"})
     shown = dict(Inspo.all_prompts(load_spec("cartpole"), config))
     assert list(shown) == [

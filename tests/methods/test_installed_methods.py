@@ -81,13 +81,11 @@ def complaint(done) -> str:
 
 
 @pytest.mark.slow
-def test_its_options_stand_in_the_help_once_it_is_chosen(site, promptpo):
+def test_it_and_its_options_are_known_by_their_names(site, promptpo):
     assert "digits=N" in promptpo(site, "help", "settings", "--method", "one-by-one").stdout
     assert "digits" not in promptpo(site, "help", "settings").stdout
-
-
-@pytest.mark.slow
-def test_it_is_known_by_its_name(site, promptpo):
+    line = complaint(promptpo(site, "nim", "--method", "one-by-one", "--set", "digits=10"))
+    assert line.endswith("digits must be at most 9, not 10")
     line = complaint(promptpo(site, "cartpole", "--method", "one-by-on"))
     assert line.endswith("unknown method 'one-by-on'; did you mean 'one-by-one'?")
     line = complaint(promptpo(site, "cartpole", "--digits", "3"))
@@ -96,13 +94,7 @@ def test_it_is_known_by_its_name(site, promptpo):
 
 
 @pytest.mark.slow
-def test_a_value_that_does_not_fit_is_named(site, promptpo):
-    line = complaint(promptpo(site, "nim", "--method", "one-by-one", "--set", "digits=10"))
-    assert line.endswith("digits must be at most 9, not 10")
-
-
-@pytest.mark.slow
-def test_it_runs_is_shown_and_goes_on(site, promptpo, tmp_path):
+def test_it_runs_and_goes_on_until_it_is_gone(site, promptpo, tmp_path, monkeypatch, capsys):
     script = Replies().say(BAD, "policy", 1, 1).say(GOOD, "policy", 2, 1).say(GOOD, "policy", 3, 1)
     settings = tmp_path / "run.toml"
     settings.write_text('method = "one-by-one"\nrounds = 2\n[one-by-one]\ndigits = 3\n')
@@ -120,22 +112,12 @@ def test_it_runs_is_shown_and_goes_on(site, promptpo, tmp_path):
     more = promptpo(site, "--resume", "latest", "--rounds", "3")
     assert more.returncode == 0, more.stderr
     assert (folder / "candidates" / "r03_c01" / "policy.py").exists()
-
-
-@pytest.mark.slow
-def test_a_run_of_a_method_that_is_gone_says_so(site, promptpo, tmp_path, monkeypatch, capsys):
-    script = Replies().say(GOOD, "policy", 1, 1)
-    ran = promptpo(
-        site, "cartpole", "--method", "one-by-one", "--rounds", "1", "--test-episodes", "0",
-        "--model", script.write(tmp_path / "replies.jsonl"), "--episodes", "2", "--workers", "1",
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
     monkeypatch.chdir(tmp_path)
     assert main(["--resume", "latest"]) == 6
     (line,) = capsys.readouterr().err.splitlines()
     assert "unknown method 'one-by-one'" in line
     (row,) = run_rows(Path("runs"))
-    assert row[1:3] == ("finished", "r01_c01")
+    assert row[1:3] == ("finished", "r02_c01")
 
 
 def write_package(site: Path, name: str, point: str, text: str) -> None:

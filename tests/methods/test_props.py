@@ -6,11 +6,8 @@ import pytest
 from fake_services import FakeServices
 
 from promptpo.errors import LimitReached, UsageError
-from promptpo.methods.props import ProPS
 from promptpo.policies import Actions
-from promptpo.run.settings import build
-from promptpo.spec import load_spec
-from promptpo.types import Key, Round
+from promptpo.types import Key
 
 LIMIT = LimitReached("the limit of 7 model calls is reached")
 
@@ -35,17 +32,6 @@ def services(*firsts, method="props", outcome=first_weight, **settings):
     replies = {Key(n, 1, role="search"): reply(x) for n, x in enumerate(firsts, 1)}
     small = {"rounds": len(firsts), "episodes": 2, "warm_up": 2}
     return FakeServices(method, replies, outcome=outcome, **{**small, **settings})
-
-
-def test_the_paper_s_numbers_are_the_defaults():
-    config = build({"method": "props", "spec": "cartpole"})
-    assert (config.rounds, config.candidates, config.episodes) == (400, 1, 20)
-    assert (config.patience, config.options.warm_up, config.options.bound) == (0, 20, 6.0)
-    paper = build({"method": "props", "preset": "paper"})
-    assert (paper.rounds, paper.options.max_repairs) == (400, 4)
-    assert build({"method": "props", "preset": "quick"}).rounds == 2
-    assert build({"method": "props", "preset": "paper", "rounds": 7}).rounds == 7
-    assert build({"preset": "paper"}).rounds == 10
 
 
 def test_each_iteration_is_told_all_before_it_and_has_fresh_episodes():
@@ -153,23 +139,7 @@ def test_several_proposals_answer_one_prompt_and_limits_are_their_errors():
     assert errors == [f"not proposed: {LIMIT}", f"not played: {LIMIT}"]
 
 
-def test_a_candidate_and_then_its_round_are_recorded():
-    fake = services(1.0)
-    fake.search()
-    facts = [f"round {f.number}" if isinstance(f, Round) else f.name for f in fake.recorded]
-    assert facts == ["r00_c01", "r00_c02", "r01_c01", "round 1"]
-
-
 def test_too_many_parameters_are_refused():
     many = Actions((17,), (-0.4,) * 17, (0.4,) * 17)
     with pytest.raises(UsageError, match="--method props asks for 1,000 at most"):
         services(1.0, spec="mujoco_humanoid", actions=many).search()
-
-
-def test_its_forecast_is_a_call_an_iteration():
-    spec, config = load_spec("cartpole"), build({"method": "props", "rounds": 10, "episodes": 3})
-    demand = ProPS.forecast(spec, config)
-    assert (demand.calls, demand.max_calls, demand.finalists) == (10, 50, 5)
-    assert demand.search_steps == (20 + 10 * 3) * 500
-    titles = [title for title, _ in ProPS.all_prompts(spec, config)]
-    assert titles == ["search", "again, after a reply without parameters"]

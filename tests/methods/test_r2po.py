@@ -6,10 +6,9 @@ from fake_services import FakeServices
 from rollouts import rollout
 from test_props import first_weight, reply
 
-from promptpo.errors import LimitReached, UsageError
+from promptpo.errors import LimitReached
 from promptpo.methods.r2po import R2PO, chosen
 from promptpo.prompts.r2po import default_threshold, episode_text, statistics_words
-from promptpo.run.settings import build
 from promptpo.spec import load_spec
 from promptpo.types import Key, Trajectory
 
@@ -28,19 +27,6 @@ def history_of(fake, *key, role):
     """The means in the history of a prompt, that of warm-up left out."""
     lines = [x for x in fake.prompt(*key, role=role).splitlines() if x.startswith("params = [")]
     return [float(x.split("mean ")[1].split(" of")[0]) for x in lines if "mean" in x][1:]
-
-
-def test_the_paper_s_numbers_are_the_defaults():
-    config = build({"method": "r2po", "spec": "cartpole"})
-    assert (config.rounds, config.candidates, config.episodes) == (100, 2, 20)
-    assert (config.options.shown, config.options.warm_up) == ("median", 20)
-
-
-def test_a_round_has_two_candidates_whatever_a_preset_says():
-    assert build({"method": "r2po", "preset": "quick"}).candidates == 2
-    assert build({"method": "r2po", "preset": "paper"}).candidates == 2
-    with pytest.raises(UsageError, match="candidates is 2 with the method r2po"):
-        build({"method": "r2po", "candidates": 4})
 
 
 def test_the_better_of_proposal_and_revision_enters_the_history():
@@ -197,21 +183,3 @@ def test_an_episode_is_told_with_what_never_changes_once_and_without_a_long_midd
         "99",
     ]
     assert lines[-1].endswith("the end: the step limit, a success")
-
-
-@pytest.mark.parametrize(
-    ("settings", "calls", "titles"),
-    [
-        ({}, 2, ["search", "critic"]),
-        ({"critic_only": True}, 1, ["critic"]),
-        ({"second_search": "pure"}, 2, ["search", "second search"]),
-        ({"second_search": "informed"}, 2, ["search", "second search"]),
-    ],
-)
-def test_its_forecast_is_of_its_calls(settings, calls, titles):
-    spec = load_spec("cartpole")
-    config = build({"method": "r2po", "rounds": 10, "episodes": 3, **settings})
-    demand = R2PO.forecast(spec, config)
-    assert (demand.calls, demand.max_calls) == (10 * calls, 50 * calls)
-    assert demand.search_steps == (20 + 10 * calls * 3) * 500
-    assert [title for title, _ in R2PO.all_prompts(spec, config)][:-1] == titles

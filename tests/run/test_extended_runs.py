@@ -1,26 +1,16 @@
 """Runs that go on with other settings, or are interrupted then: totals, decisions, best/."""
 
-import json
 import shutil
 import signal
 
 import pytest
-from scripted import BAD, GOOD, data_of, policy, replies, run
+from scripted import BAD, GOOD, data_of, events_of, info_of, policy, replies, run
 
 import promptpo
 from promptpo.store.run import load_run
 
 #: Plays some steps, then raises: a failure that costs steps.
 LATE = policy("self.t += 1\n        return 0 if self.t < 6 else 1 / 0", setup="self.t = 0")
-
-
-def events_of(folder, kind):
-    lines = (folder / "events.jsonl").read_text().splitlines()
-    return [e for e in map(json.loads, lines) if e["type"] == kind]
-
-
-def info_of(folder):
-    return json.loads((folder / "run.json").read_text())
 
 
 def resumed(folder, **settings):

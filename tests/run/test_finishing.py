@@ -1,11 +1,10 @@
 """``promptpo finish``, and other numbers of selection and held-out episodes than at the start."""
 
-import json
 import os
 import shutil
 
 import pytest
-from scripted import BAD, GOOD, policy, replies, run
+from scripted import BAD, GOOD, cut, events_of, info_of, policy, replies, run
 
 import promptpo
 from promptpo.cli import main
@@ -20,26 +19,6 @@ from promptpo.ui.plain import closing
 
 #: Better than BAD, worse than GOOD.
 FAIR = policy("return int(obs.pole_angle > 0)")
-
-
-def lines_of(folder):
-    return (folder / "events.jsonl").read_text().splitlines()
-
-
-def events_of(folder, kind):
-    return [e for e in map(json.loads, lines_of(folder)) if e["type"] == kind]
-
-
-def cut(folder, to, kind, **data):
-    """A copy of a run as a kill leaves it behind its first event of a kind with this data."""
-    shutil.copytree(folder, to)
-    lines = lines_of(folder)
-    events = enumerate(map(json.loads, lines), 1)
-    end = next(i for i, e in events if {"type": kind, **data}.items() <= e.items())
-    (to / "events.jsonl").write_text("".join(f"{line}\n" for line in lines[:end]))
-    info = json.loads((to / "run.json").read_text()) | {"status": "running", "ended": None}
-    (to / "run.json").write_text(json.dumps({k: v for k, v in info.items() if k != "test"}))
-    return to
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +49,9 @@ def test_a_killed_run_is_finished_without_any_further_search(ended, killed, caps
     assert run.test.returns[:3] == ended.test.returns
     assert run.usage.calls == before.usage.calls
     assert run.usage.steps["search"] == before.usage.steps["search"]
-    again = lines_of(killed)
+    again = events_of(killed)
     assert promptpo.finish(killed).test == run.test
-    assert len(lines_of(killed)) == len(again) + 1  # that it was resumed
+    assert len(events_of(killed)) == len(again) + 1  # that it was resumed
     goes_on = promptpo.optimize(resume=killed)
     assert (goes_on.status, goes_on.reason) == ("finished", "all rounds are done")
     assert (goes_on.best.name, goes_on.test) == ("r02_c01", run.test)
@@ -93,12 +72,12 @@ def test_more_held_out_episodes_extend_the_test(ended, tmp_path):
     assert longer.usage.steps["test"] == longer.test.steps
     assert events_of(folder, "resumed")[-1]["config"]["test_episodes"] == 7
     assert load_run(folder).test == longer.test
-    info = json.loads((folder / "run.json").read_text())
+    info = info_of(folder)
     assert len(info["test"]["seeds"]) == 7
     for go_on in (promptpo.finish, lambda folder: promptpo.optimize(resume=folder)):
-        before = len(lines_of(folder))
+        before = len(events_of(folder))
         assert go_on(folder).test == longer.test
-        assert len(lines_of(folder)) == before + 1
+        assert len(events_of(folder)) == before + 1
     shorter = promptpo.optimize(resume=folder, test_episodes=2)
     assert shorter.test.returns == ended.test.returns[:2]
     assert load_run(folder).test == shorter.test
@@ -158,7 +137,7 @@ def test_all_that_show_a_killed_run_name_one_score(
     assert (summary.best, summary.source, summary.score) == (name, stream, score)
     figure = text.number(score.mean_return)
     assert figure in shown[stream]
-    glance = render_report([run])
+    glance = render_report(run)
     glance = glance[glance.index('id="glance"') :][:2000]
     assert figure in glance
     exported = {n: c for n, c in folder_files(run).items() if isinstance(c, str)}

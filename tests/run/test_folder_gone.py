@@ -6,6 +6,7 @@ import time
 
 import pytest
 from llm_server import Answer, ScriptedServer
+from scripted import run_folder
 
 from promptpo.cli import main
 
@@ -30,10 +31,6 @@ def replaced(folder):
 
 def without_its_log(folder):
     (folder / "events.jsonl").unlink()
-
-
-def run_folder(out):
-    return next((f for f in out.glob("cartpole/*") if not f.name.startswith(".")), None)
 
 
 @pytest.mark.parametrize(

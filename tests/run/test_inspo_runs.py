@@ -7,7 +7,6 @@ import pytest
 from llm_server import Answer, ScriptedServer
 from scripted import BAD, FEEDBACK, GOOD, data_of, fenced, policy, run_small
 
-import promptpo
 from promptpo.report.page import render_report
 from promptpo.store.run import load_run
 from promptpo.ui.status import RunStatus
@@ -88,7 +87,7 @@ def test_a_new_instruction_is_asked_for_tried_and_admitted(spec, started):
 
 
 @pytest.mark.slow
-def test_it_is_shown_on_the_page_and_in_json_and_ends_the_same_wherever_it_is_cut_off(started):
+def test_it_is_shown_on_the_page_and_in_json(started):
     result, _, _ = started(rounds=3)
     record = load_run(result.folder)
 
@@ -103,19 +102,10 @@ def test_it_is_shown_on_the_page_and_in_json_and_ends_the_same_wherever_it_is_cu
     assert table["round"] == 3
     assert [row[0] for row in table["rows"]] == ["r03_c01", "r03_c02", "r03_c03"]
 
-    log = (result.folder / "events.jsonl").read_text().splitlines(keepends=True)
-    for place in range(5, len(log), len(log) // 3):
-        (result.folder / "events.jsonl").write_text("".join(log[:place]))
-        with ScriptedServer(script_of("cartpole")) as server:
-            again = promptpo.optimize(resume=result.folder, api_base=server.url)
-        assert again.rounds == result.rounds, place
-        assert again.best.name == result.best.name
-        assert load_run(result.folder).tables == record.tables
-
 
 @pytest.mark.slow
 def test_a_page_of_a_run_without_instructions_says_nothing_of_them(tmp_path):
     result, _ = run_small(tmp_path, method="random-search", rounds=1, candidates=1)
     record = load_run(result.folder)
     assert RunStatus.of(record).tables == {}
-    assert 'id="method"' not in render_report([record])
+    assert 'id="method"' not in render_report(record)

@@ -5,7 +5,6 @@ everything imported. Replies are of policies that fall soon, and none counts on 
 process would load: episodes and libraries are the subject of other tests.
 """
 
-import json
 import random
 import signal
 import subprocess
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from llm_server import Answer, ScriptedServer, from_recording
-from scripted import BAD, Replies, policy, replies
+from scripted import BAD, Replies, events_of, outcome, policy, replies, run_folder
 
 from promptpo.cli import main
 from promptpo.store.codec import decode
@@ -26,8 +25,6 @@ from promptpo.types import Key
 pytestmark = pytest.mark.timeout(900)
 LEANING = Path(__file__).parents[1] / "data" / "leaning.txt"
 LEARNING = Path(__file__).parents[1] / "data" / "cartpole_lqr.txt"
-KINDS = ("candidate", "rollout", "feedback", "round", "selection", "finished", "tuning",
-         "tuned", "prepared", "table")  # fmt: skip
 SMALL = (
     *("--spec", "cartpole", "--workers", "1", "--set", "policy_seed=7"),
     *("--rounds", "2", "--candidates", "2", "--episodes", "3"),
@@ -125,32 +122,6 @@ def start(*arguments):
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
-def run_folder(out):
-    """The run that can be seen under ``out``, if one can be seen already."""
-    return next((f for f in out.glob("cartpole/*") if not f.name.startswith(".")), None)
-
-
-def whole_lines(folder):
-    return (folder / "events.jsonl").read_bytes().split(b"\n")[:-1]
-
-
-def whole_events(folder):
-    return [json.loads(line) for line in whole_lines(folder)]
-
-
-def outcome(folder):
-    """What must not depend on interruptions: every candidate, score, text and decision."""
-    kept = {}
-    for event in whole_events(folder):
-        kind = event.pop("type")
-        if kind in KINDS:
-            event.pop("time")
-            event.pop("seconds", None)
-            assert event not in kept.setdefault(kind, []), f"{kind} is recorded twice"
-            kept[kind].append(event)
-    return {kind: sorted(map(json.dumps, events)) for kind, events in kept.items()}
-
-
 def prepared(folder):
     """What policies have learned, to the byte."""
     return {f.relative_to(folder): f.read_bytes() for f in folder.glob("candidates/*/prepared_*")}
@@ -173,7 +144,7 @@ class Chain:
     def events(self):
         """Return how many the run has recorded."""
         folder = run_folder(self.out)
-        return 0 if folder is None else len(whole_lines(folder))
+        return 0 if folder is None else (folder / "events.jsonl").read_bytes().count(b"\n")
 
     def kill_once(self, events, seconds):
         """Kill the run so many seconds after so many events; False where it ended before that."""
@@ -242,5 +213,4 @@ def test_no_reply_is_paid_twice(tmp_path, monkeypatch):
 
 
 def recorded_calls(folder):
-    replies = (e for e in whole_events(folder) if e["type"] == "reply")
-    return {str(decode(Key, e["key"])) for e in replies}
+    return {str(decode(Key, e["key"])) for e in events_of(folder, "reply")}

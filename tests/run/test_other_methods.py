@@ -1,9 +1,7 @@
 """Whole runs of best-of-n and of random search: they run, end at every limit, and go on."""
 
-import json
-
 import pytest
-from scripted import BAD, GOOD, Replies, data_of, policy, replies, run, run_small
+from scripted import BAD, GOOD, Replies, data_of, info_of, policy, replies, run, run_small
 
 import promptpo
 from promptpo.errors import UsageError
@@ -16,10 +14,6 @@ LEAN = policy("return int(obs.pole_angle > 0)")
 def samples(*rounds):
     """Replies for policies, and nothing else."""
     return Replies({k: v for k, v in replies(*rounds).items() if k.role == "policy"})
-
-
-def info_of(folder):
-    return json.loads((folder / "run.json").read_text())
 
 
 # Best of N
@@ -97,6 +91,8 @@ def test_a_method_cannot_change_when_a_run_is_resumed(best_of_n):
         promptpo.optimize(resume=best_of_n[0].folder, method="promptpo")
     with pytest.raises(UsageError, match=r"--set finalists cannot change .* \(it was 3\)"):
         promptpo.optimize(resume=best_of_n[0].folder, finalists=4)
+    with pytest.raises(UsageError, match="--seed cannot change"):
+        promptpo.optimize(resume=best_of_n[0].folder, seed=3)
 
 
 # Random search
@@ -155,12 +151,3 @@ def test_a_longer_random_search_begins_as_the_shorter_one(tmp_path, random_searc
     assert sources(longer) == sources(random_search[0])
     assert longer.best == random_search[0].best
     assert longer.test == random_search[0].test
-
-
-def test_resuming_a_finished_one_does_nothing_again(random_search):
-    folder = random_search[0].folder
-    before = (folder / "events.jsonl").read_text().splitlines()
-    again = promptpo.optimize(resume=folder)
-    after = (folder / "events.jsonl").read_text().splitlines()
-    assert again.test == random_search[0].test
-    assert [json.loads(line)["type"] for line in after[len(before) :]] == ["resumed"]

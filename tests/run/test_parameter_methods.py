@@ -8,7 +8,6 @@ import pytest
 from llm_server import Answer, ScriptedServer
 from scripted import data_of, run_small
 
-import promptpo
 from promptpo.errors import UsageError
 from promptpo.store.run import load_run
 
@@ -59,23 +58,6 @@ def test_it_runs_to_its_end(tmp_path, server, method, spec):
     assert told.notes[0].text in page
     assert "Warm-up" in page
     assert "class Policy" in (result.folder / "best" / "policy.py").read_text()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["props", "r2po"])
-def test_a_run_that_was_stopped_goes_on_to_the_same_end(tmp_path, server, method):
-    settings = {"method": method, "api_base": server.url, "policy_seed": 1, **SMALL}
-    whole, _ = run_small(tmp_path / "whole", **settings)
-    part, _ = run_small(tmp_path / "part", max_calls=3 if method == "r2po" else 2, **settings)
-    assert (part.status, len(server.requests)) == ("stopped", 8 if method == "r2po" else 5)
-    result = promptpo.optimize(resume=part.folder, max_calls=99, api_base=server.url)
-    assert result.status == "finished"
-
-    def scores(of):
-        return [(c.name, c.source, c.score) for r in of.rounds for c in r.candidates]
-
-    assert scores(result) == scores(whole)
-    assert result.test.returns == whole.test.returns
 
 
 def test_the_builtin_synthesizer_is_no_model_for_them(tmp_path):

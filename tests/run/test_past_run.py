@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from scripted import BAD, GOOD, policy, replies, run
+from scripted import BAD, GOOD, cut, policy, replies, run
 
 import promptpo
 from promptpo.cli import main
@@ -81,10 +81,7 @@ def test_a_damaged_evaluation_is_named_and_harms_nothing(result, tmp_path):
 
 
 def test_a_run_that_was_killed_has_what_it_had_by_then(result, tmp_path):
-    folder = shutil.copytree(result.folder, tmp_path / "run")
-    lines = (folder / "events.jsonl").read_text().splitlines(keepends=True)
-    first = next(i for i, line in enumerate(lines) if '"type": "round"' in line)
-    (folder / "events.jsonl").write_text("".join(lines[: first + 1]))
+    folder = cut(result.folder, tmp_path / "run", "round")
     (folder / "run.json").unlink()
     found = promptpo.load_run(folder)
     assert (found.status, found.test, len(found.rounds)) == ("killed", None, 1)

@@ -1,18 +1,14 @@
 """Runs whose policies learn before they act: CartPole, a linear model of it, and its regulator."""
 
 import hashlib
-import json
-import shutil
 from pathlib import Path
 
 import pytest
-from scripted import BAD, GOOD, data_of, replies, run, run_small
+from scripted import BAD, GOOD, cut, data_of, outcome, prompts_of, replies, run, run_small
 
 from promptpo import load_run, optimize
 from promptpo.export.policy_file import PolicyFile
 from promptpo.run.settings import build
-from promptpo.store.codec import decode
-from promptpo.types import Key
 
 LQR = (Path(__file__).parents[1] / "data" / "cartpole_lqr.txt").read_text()
 #: Policies that differ at all are no ties, so that the one that learned stays the best.
@@ -48,12 +44,6 @@ def learned(tmp_path_factory):
     folder = tmp_path_factory.mktemp("learned")
     script = replies([LQR, BAD], [TELLING, TELLING])
     return run(folder, script, probe=2, policy_seed=3, prepare_transitions=1200, **ON)
-
-
-def prompts_of(events):
-    return {
-        str(decode(Key, e["key"])): e["messages"][-1]["content"] for e in data_of(events, "prompt")
-    }
 
 
 def test_a_regulator_of_a_model_fitted_to_the_probes_keeps_the_pole_up(learned):
@@ -118,24 +108,15 @@ def test_authors_are_told_how_to_and_then_what_was_found(learned):
 
 def test_a_resumed_run_prepares_nothing_again_unless_values_are_lost(learned, tmp_path):
     result, _ = learned
-    folder = shutil.copytree(result.folder, tmp_path / "again")
-    log = folder / "events.jsonl"
-    lines = log.read_bytes().splitlines(keepends=True)
-    at = [i for i, x in enumerate(lines) if json.loads(x)["type"] == "prepared"][1]
-    log.write_bytes(b"".join(lines[: at + 1]))
+    folder = cut(result.folder, tmp_path / "again", "prepared", 1)
     (lost,) = (folder / "candidates" / "r01_c01").glob("prepared_*.bin")
     before = lost.read_bytes()
     lost.unlink()
     again = optimize(resume=folder)
     assert again.best == result.best
     assert lost.read_bytes() == before
-    assert _prepared(log) == _prepared(result.folder / "events.jsonl")
+    assert outcome(folder) == outcome(result.folder)
     assert load_run(folder).best.preparation == result.best.preparation
-
-
-def _prepared(log):
-    events = map(json.loads, log.read_bytes().splitlines())
-    return [{**e, "time": 0} for e in events if e["type"] == "prepared"]
 
 
 def test_an_error_in_it_is_repaired_with_its_line_and_its_output(tmp_path):

@@ -1,11 +1,11 @@
 """Runs of format 2 that held their winners against themselves alone, and marked what differed."""
 
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 from company import counted_cartpole
+from scripted import outcome
 
 import promptpo
 from promptpo.report.page import render_report
@@ -23,10 +23,6 @@ def folder(request, tmp_path, monkeypatch):
     shutil.copy(DATA / request.param / "events.jsonl", tmp_path / "replies.jsonl")
     folder = tmp_path / "runs" / "counted_cartpole" / request.param
     return shutil.copytree(DATA / request.param, folder)
-
-
-def lines_of(folder):
-    return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
 
 
 def scores(record):
@@ -49,16 +45,17 @@ def test_it_is_read_with_the_last_scores(folder):
 
 def test_it_has_a_page(folder):
     record = load_run(folder)
-    page = render_report([record])
+    page = render_report(record)
     assert record.best_name in page
     assert "proof" not in page.lower()
 
 
 def test_resumed_it_plays_nothing_and_asks_nothing(folder):
     before = load_run(folder)
-    played = [line for line in lines_of(folder) if line["type"] in ("rollout", "reply")]
+    played = outcome(folder)
     result = promptpo.optimize(resume=folder)
     after = load_run(folder)
-    assert [line for line in lines_of(folder) if line["type"] in ("rollout", "reply")] == played
+    assert outcome(folder)["rollout"] == played["rollout"]
+    assert after.usage.calls == before.usage.calls
     assert (result.best.name, result.test) == (before.best_name, before.test)
     assert after.usage == before.usage

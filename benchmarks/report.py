@@ -48,7 +48,7 @@ def main() -> None:
         path = (arguments.keep or Path(temporary)) / "runs" / "benchmark" / "20260101-000000"
         make_run(path, arguments.rounds, arguments.candidates)
         whole = timed(lambda: run_command("report", str(path)))
-        write_report([path])  # imports
+        write_report(path)  # imports
         within = timed(lambda: write_anew(path))
         size = (path / "report.html").stat().st_size
     what = f"{arguments.rounds} rounds of {arguments.candidates}"
@@ -60,7 +60,7 @@ def write_anew(path: Path) -> None:
     """Write the report with nothing remembered from the last time."""
     highlighted.cache_clear()
     side_by_side.cache_clear()
-    write_report([path])
+    write_report(path)
 
 
 def run_command(*words: str) -> None:

@@ -6,6 +6,7 @@
 Modes, each measured against the bare loop of the same policy and episodes in the same run:
 
     sixteen     16 episodes at the same time, each policy in a process of its own, all on one core
+    lockstep    16 episodes step by step in one process, as search and tuning play them
     five        5 episodes, as a candidate of a search plays them
     lone        one episode: each hand-over waits for the process
     turns       16 episodes step by step in turn, without a sandbox: what sharing caches costs alone
@@ -33,7 +34,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,10 @@ import sandbox
 from sandbox.interface import FloatArray
 
 HELD_OUT = ("held-out", "held-out-1")
-TOGETHER = {"sixteen": 16, "five": 5, "lone": 1, "turns": 16, "saturated": 16}
+TOGETHER = {"sixteen": 16, "lockstep": 16, "five": 5, "lone": 1, "turns": 16, "saturated": 16}
 MODES = (*TOGETHER, *HELD_OUT)
+#: Takes observations to actions, and to errors by row.
+Acts = Callable[[FloatArray], tuple[FloatArray, dict[int, sandbox.SandboxError]]]
 
 
 def to_actions(case: Case, rows: FloatArray) -> list[object]:
@@ -90,7 +93,11 @@ def in_turn(case: Case, envs: Sequence[Env], seeds: Sequence[int]) -> list[float
 
 
 def together(
-    case: Case, policies: Sequence[sandbox.Policy], envs: Sequence[Env], seeds: Sequence[int]
+    case: Case,
+    policies: Sequence[sandbox.Seat],
+    act: Acts,
+    envs: Sequence[Env],
+    seeds: Sequence[int],
 ) -> list[float]:
     """All episodes at the same time: hand over, wait, step."""
     table = np.zeros((len(envs), case.interface.observation_size or 0))
@@ -98,9 +105,8 @@ def together(
         table[row] = env.reset(seed)
         policy.begin(seed)
     returns = [0.0] * len(envs)
-    crew = sandbox.Together(policies)
     for _ in range(case.steps):
-        rows, errors = crew.act(table)
+        rows, errors = act(table)
         if errors:
             raise next(iter(errors.values()))
         seen = []
@@ -118,14 +124,16 @@ def measure(case: Case, mode: str, rounds: int, core: int, barrier: Barrier) -> 
     count = TOGETHER[mode]
     program = sandbox.Program(case.source, case.interface, sandbox.Limits(total_seconds=3600))
     with sandbox.Host() as host:
-        policies = [host.open(program) for _ in range(count)]
+        lockstep = host.lockstep(program, count) if mode == "lockstep" else None
+        policies = lockstep.seats if lockstep else [host.open(program) for _ in range(count)]
+        act = lockstep.together(policies) if lockstep else sandbox.Together(policies).act
         envs = [case.make() for _ in range(count)]
         sides = (
             lambda seeds: bare(case, envs, seeds),
             lambda seeds: (
                 in_turn(case, envs, seeds)
                 if mode == "turns"
-                else together(case, policies, envs, seeds)
+                else together(case, policies, act, envs, seeds)
             ),
         )
         result, steps = Result([], [], True), count * case.steps
@@ -146,9 +154,10 @@ def measure(case: Case, mode: str, rounds: int, core: int, barrier: Barrier) -> 
     return result
 
 
-def _processor_time(policies: Sequence[sandbox.Policy]) -> float:
+def _processor_time(policies: Sequence[sandbox.Seat]) -> float:
     """Seconds of this process and those of the policies."""
-    return time.process_time() + sum(policy.channel.used for policy in policies)
+    channels = {policy.channel for policy in policies}
+    return time.process_time() + sum(channel.used for channel in channels)
 
 
 def echo(count: int = 16, rounds: int = 20, steps: int = 200) -> float:
@@ -238,7 +247,7 @@ def main() -> int:
             result = joined(
                 [in_processes(name, mode, options.rounds, pair) for _ in range(options.processes)]
             )
-            goal = case.goal if mode == "sixteen" else None
+            goal = case.goal if mode in ("sixteen", "lockstep") else None
             extra = f"{1e6 * np.median(result.extra):.2f}" if result.extra else "-"
             median, low, high = result.ratios
             failed |= not result.identical

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -126,14 +127,14 @@ class Candidate:
         """Name of the folder under ``candidates/``, e.g. ``r02_c03``."""
         return self.key.name
 
-    @property
+    @cached_property
     def pooled(self) -> Rollout | None:
         """All search episodes behind its score, as one rollout; None where it has not played."""
         if self.rollout is None or not self.later:
             return self.rollout
         return Rollout.pooled((self.rollout, *self.later))
 
-    @property
+    @cached_property
     def score(self) -> Score:
         """The score of all its search episodes; the worst one where there are none."""
         played = self.pooled

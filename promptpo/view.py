@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,8 +20,10 @@ from urllib.parse import quote, unquote_to_bytes
 from promptpo.common import text
 from promptpo.common.plaintext import clean_line
 from promptpo.common.terminal import say
+from promptpo.comparison import Comparison
+from promptpo.comparison.page import Row, comparison_page, index_page
 from promptpo.errors import UsageError
-from promptpo.report.page import render_index, render_report
+from promptpo.report.page import render_report
 from promptpo.store.folder import RunFolder
 from promptpo.store.run import load_run
 from promptpo.store.summary import Summary, summary_of
@@ -42,6 +45,9 @@ _HTML, _PLAIN = "text/html; charset=utf-8", "text/plain; charset=utf-8"
 _PATH = re.compile(
     r"/runs/(.+)/(|best/policy\.py|videos/[\w-][\w.-]{0,200}\.mp4)", re.ASCII | re.DOTALL
 )
+
+#: All runs of a task side by side.
+_COMPARED = re.compile(r"/compare/(.+)/", re.DOTALL)
 
 #: Names of this machine. The page of another site that points its own name here (DNS rebinding)
 #: sends that name.
@@ -127,20 +133,40 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(302, Location=_location(next(iter(runs))))
         elif path == "/":
             self._send_page(runs.values(), lambda state: self._index(runs, state))
+        elif (compared := _COMPARED.fullmatch(path)) and not self.server.only:
+            self._compare(runs, compared[1])
         elif match is None or folder is None:
             self._send(404, b"Nothing here. The runs are listed at /\n")
         elif match[2]:
             self._send_file(folder, folder / match[2])
         else:
-            self._send_page([folder], lambda state: render_report([load_run(folder)], state=state))
+            self._send_page([folder], lambda state: render_report(load_run(folder), state=state))
 
     def _index(self, runs: dict[str, Path], state: str) -> str:
         rows = [
-            (summary, folder.name, _location(name))
+            Row(summary, folder.name, _location(name))
             for name, folder in reversed(runs.items())
             if (summary := _summary(folder))
         ]
-        return render_index(rows, text.near_path(self.server.root), state)
+        counts = Counter(row.run.spec for row in rows)
+        tasks = {s: _location(s, "compare") for s, count in sorted(counts.items()) if count > 1}
+        where = text.near_path(self.server.root)
+        return index_page(rows, where, tasks).render(state)
+
+    def _compare(self, runs: dict[str, Path], task: str) -> None:
+        """Send the comparison of all runs of a task that can be read."""
+        summaries = ((name, folder, _summary(folder)) for name, folder in runs.items())
+        chosen = {folder: name for name, folder, s in summaries if s and s.spec == task}
+        if not chosen:
+            self._send(404, b"No runs of this task\n")
+            return
+
+        def render(state: str) -> str:
+            compared = Comparison.of(chosen)
+            address = {folder: _location(name) for folder, name in chosen.items()}
+            return comparison_page(compared, task, "Comparison", address.__getitem__).render(state)
+
+        self._send_page(chosen, render)
 
     def _send_page(self, folders: Iterable[Path], render: Callable[[str], str]) -> None:
         """Send a page under the state that it shows; a HEAD request renders nothing."""
@@ -173,9 +199,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
 
-def _location(name: str) -> str:
-    """Return the path of a run's page; a name may be of any bytes."""
-    return f"/runs/{quote(os.fsencode(name))}/"
+def _location(name: str, kind: str = "runs") -> str:
+    """Return the path of a run's page, or of a comparison; a name may be of any bytes."""
+    return f"/{kind}/{quote(os.fsencode(name))}/"
 
 
 def _summary(folder: Path) -> Summary | None:

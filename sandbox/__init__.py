@@ -33,14 +33,16 @@ from sandbox.interface import Box, Discrete, Episode, Interface, Limits, MultiDi
 from sandbox.isolation import Isolation
 from sandbox.libraries import ALLOWED_IMPORTS, KERNEL_VARIABLES
 from sandbox.prepared import pack, prepares, unpack
-from sandbox.recorded import RecordedEpisode, write_recorded
+from sandbox.recorded import write_recorded
 
 if TYPE_CHECKING:
     from sandbox.host import (
         Host,
+        Lockstep,
         Policy,
         Preparation,
         Program,
+        Seat,
         Summarizer,
         Together,
         detect,
@@ -60,6 +62,7 @@ __all__ = [
     "Isolation",
     "IsolationUnavailable",
     "Limits",
+    "Lockstep",
     "MemoryLimit",
     "MultiDiscrete",
     "Place",
@@ -70,9 +73,9 @@ __all__ = [
     "Program",
     "ProgramError",
     "ProtocolError",
-    "RecordedEpisode",
     "SandboxError",
     "SandboxFailed",
+    "Seat",
     "Summarizer",
     "TimeLimit",
     "Together",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import asdict
 
 from sandbox import SandboxError, detect
 from sandbox.isolation import ADDITIONAL, REQUIRED, Isolation
@@ -38,7 +39,7 @@ def main() -> int:
     except SandboxError as error:
         print(f"error: {error.message}", file=sys.stderr)
         return 2
-    print(json.dumps(isolation.as_dict(), indent=2) if options.json else _table(isolation))
+    print(json.dumps(asdict(isolation), indent=2) if options.json else _table(isolation))
     return 0 if isolation.level == "strict" else 1
 
 

@@ -30,8 +30,10 @@ from sandbox.errors import (
 HEADER = struct.Struct("<IIII")
 MAGIC = 0x31504F50
 
-#: The seed; whether to make a new policy object; whether to trace it. The constants follow.
-BEGIN_HEAD = struct.Struct("<QII")
+#: The seed; whether to make a new policy object; whether to trace it; the seat. Constants follow.
+BEGIN_HEAD = struct.Struct("<QHHI")
+#: A seat: its place among the episodes that a process plays at the same time.
+SEAT = struct.Struct("<I")
 #: What the generators of ``prepare`` start from.
 SEED_HEAD = struct.Struct("<Q")
 #: A line of the program, and how many acts have reached it; one after the other.
@@ -57,6 +59,7 @@ class Kind(IntEnum):
     TRACE = 6
     LINES = 7
     PREPARE = 8
+    FAILURE = 9
     DONE = 17
     ACTIONS = 18
     TEXT = 19
@@ -90,6 +93,7 @@ REQUESTS: dict[int, Request] = {
     Kind.TRACE: Request("reading the trace", Kind.DATA),
     Kind.LINES: Request("reading the counts of lines", Kind.DATA, 1.0),
     Kind.PREPARE: Request("prepare()", Kind.DATA, "prepare_seconds", (CompileError,)),
+    Kind.FAILURE: Request("reading the failure", Kind.DATA),
 }
 
 

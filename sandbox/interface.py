@@ -100,8 +100,7 @@ class Interface:
     """Interface between a program and its caller.
 
     Args:
-        observation_size: numbers in one observation (float64); None where the number changes
-            from step to step (ragged observations take a slower path).
+        observation_size: numbers in one observation (float64).
         observation_source: trusted, standalone Python (``numpy as np`` is the one name it has)
             that defines ``class Observation`` with ``__init__(self, flat)``. ``flat`` is a float64
             vector of ``observation_size`` that the program's process owns. None: the program
@@ -111,14 +110,14 @@ class Interface:
         feedback_class: name of the class that ``Host.summarizer`` looks for.
     """
 
-    observation_size: int | None
+    observation_size: int
     observation_source: str | None
     action: ActionSpace
     policy_class: str = "Policy"
     feedback_class: str = "Feedback"
 
     def __post_init__(self) -> None:
-        if self.observation_size is not None and self.observation_size < 0:
+        if self.observation_size < 0:
             raise ValueError("Interface: observation_size must not be negative")
 
 
@@ -186,6 +185,7 @@ class Episode:
         truncated: the horizon ended the episode.
         success: None where the task defines no success.
         trace: by name, T values that the policy's ``TRACE`` names (see ``sandbox.tracing``).
+        candidate: who played it, and in which ``round``; ``prepare`` sees both.
     """
 
     observations: FloatArray
@@ -195,6 +195,8 @@ class Episode:
     truncated: bool
     success: bool | None
     trace: Columns = field(default_factory=dict)
+    candidate: str = ""
+    round: int = 0
 
     def __post_init__(self) -> None:
         for name, ndim in (("observations", 2), ("actions", 2), ("rewards", 1)):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 #: Protections that the level "strict" needs; the others come on top where they can be had.
 REQUIRED = (
@@ -57,10 +56,3 @@ class Isolation:
         """Protections whose lack keeps the level below "strict", with the reasons."""
         states = {name: self.protections.get(name, "not reported") for name in REQUIRED}
         return {name: why for name, why in states.items() if why != "on"}
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-able form, for run records."""
-        return {"level": self.level, "protections": dict(self.protections)}
-
-    def __str__(self) -> str:
-        return json.dumps(self.as_dict())

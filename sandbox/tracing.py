@@ -119,9 +119,7 @@ class Column:
         """Return the code of a string, a new one if it has none and may have one."""
         if value in self.strings:
             return self.strings[value]
-        if len(value) > MAX_CHARS:
-            return _ABSENT
-        if len(self.strings) == MAX_STRINGS:
+        if len(value) > MAX_CHARS or len(self.strings) == MAX_STRINGS:
             return _ABSENT
         code = self.strings[value] = _STRINGS + len(self.strings)
         return code

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+import promptpo
 from promptpo.checks import QUICK, Replays, check_spec
 from promptpo.spec import load_spec
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
 SPECS = [p for p in sorted(EXAMPLES.glob("*.py")) if re.search(r"(?m)^SPEC\b", p.read_text())]
+REORDER = "class Policy:\n    def act(self, obs):\n        return obs.demand\n"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
 
 
@@ -25,6 +27,17 @@ def test_an_example_passes_the_quick_check(path):
         findings = list(check_spec(spec, QUICK, replays.next))
     assert [f for f in findings if f.failed] == []
     assert not any("states none" in f.detail for f in findings), "a reference is not stated"
+
+
+def test_the_warehouses_tuned_expert_beats_what_one_would_write_at_first():
+    reorder, written, expert = (
+        promptpo.evaluate(policy, str(EXAMPLES / "warehouse.py"), episodes=10).rollout
+        for policy in (REORDER, EXAMPLES / "base_stock.py", "expert")
+    )
+    assert expert.score.success_rate >= 0.9
+    for naive in reorder, written:
+        assert expert.score > naive.score
+        assert expert.score.mean_return > naive.score.mean_return
 
 
 @pytest.mark.slow

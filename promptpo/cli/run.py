@@ -322,14 +322,15 @@ def _run_sweep(folder: PlanFolder, plan: Plan, changed: Mapping[str, Any]) -> in
 def _compare(folder: PlanFolder) -> None:
     """Print tables of all runs that have begun, and write a page that shows them."""
     from promptpo.comparison import Comparison
-    from promptpo.report import write_report
+    from promptpo.comparison.page import write_comparison_page
     from promptpo.ui.tables import console_of
 
     if begun := folder.runs():
-        Comparison.of(begun).print(console_of(output()))
+        compared = Comparison.of(begun)
+        compared.print(console_of(output()))
         say()
         try:
-            write_report(begun, folder.page)
+            write_comparison_page(compared, folder.page, "Sweep")
         except PromptPOError as e:
             say(f"promptpo: {folder.page} could not be written: {e}", sys.stderr)
 

@@ -221,6 +221,8 @@ def compare_parser() -> Parser:
         " the same with text as text, for papers"
     )
     files.add_argument("--format", type=listed, default=(), metavar="csv,png,svg", help=words)
+    words = "one self-contained page: all runs, curves, scores, tests"
+    files.add_argument("--html", type=Path, metavar="FILE", help=words)
     return p.finish()
 
 
@@ -231,6 +233,8 @@ def compare(arguments: argparse.Namespace) -> int:
 
     comparison = Comparison.of(runs.find_all(arguments.runs, arguments.out))
     formats = arguments.format or (FORMATS if arguments.to else ())
+    if arguments.html:
+        comparison.html(arguments.html)
     contents = comparison.files(formats)  # before the tables: an error is the only output
     with named(output()):
         comparison.print(console_of(output()))
@@ -239,6 +243,8 @@ def compare(arguments: argparse.Namespace) -> int:
         for name, content in contents.items():
             write_atomically(folder / name, content)
             say(text.near_path(folder / name))
+        if arguments.html:
+            say(text.near_path(arguments.html))
     except OSError as e:
         words = f"{folder}: {e.strerror}; give --to a folder that can be written"
         raise UsageError(words) from None
@@ -248,8 +254,8 @@ def compare(arguments: argparse.Namespace) -> int:
 def report_parser() -> Parser:
     """Return the parser of ``report``."""
     p = Parser("report")
-    p.add_argument("runs", nargs="*", metavar="RUN", help=f"{runs.SEVERAL} (default: latest)")
-    words = "the page (default: report.html in the run's folder; of several: report.html here)"
+    p.add_argument("runs", nargs="*", metavar="RUN", help=f"{runs.NAMES} (default: latest)")
+    words = "the page (default: report.html in the run's folder)"
     p.add_argument("--to", type=Path, metavar="FILE", help=words)
     words = "put the videos into the page, not beside it"
     p.add_argument("--inline-videos", action="store_true", help=words)
@@ -259,19 +265,21 @@ def report_parser() -> Parser:
 
 
 def report(arguments: argparse.Namespace) -> int:
-    """Write one self-contained page on one or several runs."""
+    """Write the self-contained page of a run."""
     from promptpo.report import write_report
     from promptpo.store.summary import summary_of
 
-    folders = runs.find_all(arguments.runs or ["latest"], arguments.out)
-    to = arguments.to or (Path("report.html") if len(folders) > 1 else None)
-    file = write_report(folders, to, inline_videos=arguments.inline_videos)
+    if len(arguments.runs) > 1:
+        several = " ".join(arguments.runs)
+        words = f"{text.program()} compare {several} --html FILE"
+        raise UsageError(f"a report is of one run; several on one page: {words}")
+    folder = runs.find((arguments.runs or ["latest"])[0], arguments.out)
+    file = write_report(folder, arguments.to, inline_videos=arguments.inline_videos)
     say(text.near_path(file))
-    for folder in folders:
-        if summary_of(folder).status == "killed":
-            here = text.near_path(folder)
-            words = f"{here}: stopped without an end; {text.program()} --resume {here} continues it"
-            say(f"promptpo: {words}", sys.stderr)
+    if summary_of(folder).status == "killed":
+        here = text.near_path(folder)
+        words = f"{here}: stopped without an end; {text.program()} --resume {here} continues it"
+        say(f"promptpo: {words}", sys.stderr)
     if arguments.open:
         import webbrowser
 

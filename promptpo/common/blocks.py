@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -23,6 +23,8 @@ class Cell:
         href: where it leads; ``#id`` is a place of the same run.
         strong, kind: how it looks; ``kind`` is "won", "failed" or a run's status.
         numeric: True for a number, which is aligned to the right.
+        note: a second line, in small.
+        wrong: further lines, of what went wrong.
     """
 
     text: str = ""
@@ -31,6 +33,8 @@ class Cell:
     strong: bool = False
     kind: str = ""
     numeric: bool = False
+    note: str = ""
+    wrong: tuple[str, ...] = ()
 
 
 def num(value: float | None, words: str | None = None) -> Cell:
@@ -43,11 +47,16 @@ def num(value: float | None, words: str | None = None) -> Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under the names of their columns; the first cell of a row names it."""
+    """Rows of cells under the names of their columns; the first cell of a row names it.
+
+    ``css`` is a class of the style sheet: "matrix" for one that is not to be sorted, "runs" for one
+    that can also be filtered.
+    """
 
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    css: str = ""
 
     @property
     def numeric(self) -> tuple[bool, ...]:
@@ -58,7 +67,7 @@ class Table:
         """Return the table without the columns in which no row has anything."""
         used = [i for i in range(len(self.columns)) if any(row[i].text for row in self.rows)]
         rows = tuple(tuple(row[i] for i in used) for row in self.rows)
-        return Table(self.caption, tuple(self.columns[i] for i in used), rows)
+        return replace(self, columns=tuple(self.columns[i] for i in used), rows=rows)
 
 
 @dataclass(frozen=True)
@@ -108,6 +117,7 @@ class Chart:
         bounds: of the vertical axis; from the values by default.
         left, right: of the horizontal axis.
         whole: True where the horizontal axis counts.
+        ticked: False where it has no numbers of its own, but names of ``spans``.
         spans: stretches of the horizontal axis (from, to, name).
         failures: what has no value: where it is on the horizontal axis, and words on it.
     """
@@ -120,6 +130,7 @@ class Chart:
     left: float = 0.0
     right: float | None = None
     whole: bool = False
+    ticked: bool = True
     spans: tuple[tuple[float, float, str], ...] = ()
     failures: tuple[tuple[float, str], ...] = ()
 
@@ -221,6 +232,21 @@ class Details:
     open: bool = False
     printed: bool = True
     small: bool = False
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Parts side by side, where there is room."""
+
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Links:
+    """Words, and names that lead to addresses."""
+
+    words: str
+    links: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)

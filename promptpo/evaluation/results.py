@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from promptpo.common import text
 from promptpo.common.blocks import Cell, Table, num
-from promptpo.comparison.comparison import (
-    Record,
-    contrast_record,
+from promptpo.comparison.comparison import Record, contrast_record
+from promptpo.comparison.scores import Contrast, Measure, contrasts, measures_of
+from promptpo.comparison.tables import (
     contrasts_table,
     letter,
     metrics_table,
     score_cells,
     score_columns,
 )
-from promptpo.comparison.scores import Contrast, Measure, contrasts, measures_of
 from promptpo.errors import UsageError
 from promptpo.spec import EnvSpec, Reference
 from promptpo.stats import Interval

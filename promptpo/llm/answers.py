@@ -38,6 +38,8 @@ _NO_KEY = re.compile(r"(missing|no|set|provide|pass)\b.{0,60}\b(api[ _-]?key|cre
 _BAD_KEY = re.compile(r"\bapi[ _-]?key\b", re.I)
 _JSON_MESSAGE = re.compile(r'"message"\s*:\s*"((?:[^"\\]|\\.)+)"')
 _PREFIX = re.compile(r"^(?:litellm\.\w+: |\w+Error: |\w*Exception - )+")
+#: What SDKs say of a body that they cannot parse.
+_NO_DETAIL = re.compile(r"(Error code: \d+)?")
 
 
 @dataclass
@@ -139,7 +141,9 @@ def classify(
     ``endpoint`` is the model's ``name`` and its server for messages.
     """
     status = answer.status if answer.failed else getattr(error, "status_code", None)
-    detail = one_line(error) or (beginning(answer.body) if answer.failed else "")
+    detail = one_line(error)
+    if answer.failed and _NO_DETAIL.fullmatch(detail):
+        detail = beginning(answer.body) or detail
     headers = answer.headers or getattr(error, "litellm_response_headers", None)
     local = not (answer.asked or headers)  # litellm or an SDK, before any request
     if local and _NO_KEY.search(detail):

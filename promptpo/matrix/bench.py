@@ -265,7 +265,7 @@ def write_comparison(folder: Path, suite: Suite, runs: Sequence[BenchRun]) -> li
         "comparison.json": json.dumps(results.as_dict(notes), indent=1) + "\n",
         **for_paper,
     }
-    contents["index.html"] = view.render(notes, sorted(contents))
+    contents["index.html"] = view.page(notes, sorted(contents)).render()
     try:
         for name, content in contents.items():
             write_atomically(folder / name, content)

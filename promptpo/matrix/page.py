@@ -1,24 +1,40 @@
-"""``index.html``: a suite's comparison on one self-contained page, in the style of a run's."""
+"""``index.html``: a suite's comparison, on the page that shows several runs."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import quote
 
 from promptpo.common import text
-from promptpo.common.blocks import Cell, Chart, Line, Mark, Scores, Table, num
+from promptpo.common.blocks import (
+    Block,
+    Cell,
+    Chart,
+    Columns,
+    Figure,
+    Group,
+    Items,
+    Line,
+    Links,
+    Mark,
+    Prose,
+    Scores,
+    Section,
+    Table,
+)
 from promptpo.comparison.curves import AXES, Axis
-from promptpo.comparison.scores import Measure, levels
+from promptpo.comparison.page import Row, looks, number_words, panel_blocks, runs_table, styled
+from promptpo.comparison.scores import Measure
 from promptpo.matrix.results import BenchResults, BenchRun
 from promptpo.matrix.statistics import Estimate
 from promptpo.matrix.suite import Scale, Suite
-from promptpo.report.page import render
-from promptpo.report.tables import cost_cell
+from promptpo.report.overview import Fact
+from promptpo.report.page import Page
 from promptpo.stats import Interval
+from promptpo.store.summary import Summary
 
 #: Limits of a run in words, by the names of settings.
 _LIMITS = {
@@ -38,17 +54,6 @@ _CAPTIONS = {
 
 
 @dataclass(frozen=True)
-class MatrixCell:
-    """A method on a spec, or a pair of methods: texts and looks."""
-
-    text: str
-    interval: str = ""
-    missing: tuple[str, ...] = ()
-    lead: bool = False
-    css: str = ""
-
-
-@dataclass(frozen=True)
 class PublishedTable:
     """Numbers of one source and kind, by method; ``href`` is the source's address on arXiv."""
 
@@ -57,59 +62,118 @@ class PublishedTable:
     what: str
     rows: tuple[tuple[str, str], ...]
 
-
-@dataclass(frozen=True)
-class SpecView:
-    """A spec: a line on its scale, a cell for each method, charts, published numbers.
-
-    ``missing`` names the runs without a score, each with its reason.
-    """
-
-    name: str
-    measure: Measure
-    words: str
-    cells: tuple[MatrixCell, ...]
-    missing: tuple[str, ...]
-    scores: Scores | None
-    curves: dict[Axis, Chart]
-    published: tuple[PublishedTable, ...]
-
     @property
-    def unit(self) -> str:
-        """Name of what its numbers are."""
-        return "success rate" if self.measure == "success" else "return"
+    def blocks(self) -> Iterator[Block]:
+        """The numbers, and where they come from."""
+        about = ", ".join(filter(None, (self.source, self.what)))
+        rows = tuple((Cell(m, note="published"), Cell(v, numeric=True)) for m, v in self.rows)
+        yield Table(f"Published, no runs of ours: {about}", ("Method", "Score"), rows, "matrix")
+        if self.href:
+            yield Links("Source:", ((self.source, self.href),))
 
 
 @dataclass(frozen=True)
 class PageView:
-    """Parts of the page."""
+    """Parts of the page, which figures for papers draw, too."""
 
     results: BenchResults
 
-    def render(self, notes: Sequence[str], files: Sequence[str]) -> str:
+    def page(self, notes: Sequence[str], files: Sequence[str]) -> Page:
         """Return the page; ``notes`` are on how to read it, ``files`` lie beside it."""
-        styles, title = ("report.css", "bench.css"), f"Benchmark {self.results.suite.name}"
-        return render("bench.html", styles=styles, title=title, view=self, notes=notes, files=files)
+        results = self.results
+        notices = [Prose(notes[0], "notice")] if notes else []
+        if results.missing:
+            words = (
+                f"{results.missing} of {text.plural(len(results.runs), 'run')} without a held-out"
+            )
+            notices.insert(0, Prose(f"{words} score. The tables show each with its reason.",
+                                    "notice is-marked"))  # fmt: skip
+        links = Links("Files:", tuple((name, quote(name)) for name in files))
+        specs = tuple(Group(f"spec-{s}", s, (*self._spec(s),)) for s in results.suite.specs)
+        rows = (self._row(run) for run in results.runs)
+        sections = (
+            Section("scores", "Held-out scores", (self.matrix,)),
+            Section("over", "Over all specs", tuple(self._over())),
+            Section("specs", "Spec by spec", specs, "specs"),
+            Section("runs", "All runs", (runs_table(rows, "All runs, with or without a score"),)),
+            Section("reading", "How to read this", (Items(tuple(notes)), links)),
+        )
+        suite = results.suite
+        return Page(suite.name, "Benchmark", suite.title, self.facts, (*notices,), sections)
 
     @cached_property
     def css(self) -> dict[str, str]:
-        """Classes of the methods' lines; there are eight, and then they begin again."""
-        return {label: f"s{i % 8 + 1}" for i, label in enumerate(self.results.suite.labels)}
+        """Classes of the methods' lines."""
+        return looks(self.results.suite.labels)
 
     @property
-    def facts(self) -> list[tuple[str, str, str]]:
-        """Names, figures and a remark on each."""
+    def facts(self) -> tuple[Fact, ...]:
+        """Tiles at the top."""
         suite, count = self.results.suite, len(self.results.runs)
         scored = count - self.results.missing
         limits = [(f"{limit:,g}", _LIMITS.get(n, n)) for n, limit in suite.budget.items()]
         first, *others = limits or [("none", "")]
-        return [
-            ("Methods", str(len(suite.entrants)), ""),
-            ("Specs", str(len(suite.specs)), ""),
-            ("Runs", str(count), self.results.runs_words),
-            ("With a score", f"{scored} of {count}", "on held-out episodes"),
-            ("Budget of a run", first[0], ", ".join([first[1], *map(" ".join, others)])),
-        ]
+        return (
+            Fact("Methods", str(len(suite.entrants))),
+            Fact("Specs", str(len(suite.specs))),
+            Fact("Runs", str(count), self.results.runs_words),
+            Fact("With a score", f"{scored} of {count}", "on held-out episodes"),
+            Fact("Budget of a run", first[0], ", ".join([first[1], *map(" ".join, others)])),
+        )
+
+    @property
+    def matrix(self) -> Table:
+        """Held-out scores: a row for each spec, a column for each method."""
+        labels = self.results.suite.labels
+        rows = []
+        for spec in self.results.suite.specs:
+            measure = self.results.measure(spec)
+            unit = "success rate" if measure == "success" else "return"
+            head = Cell(spec, href=f"#spec-{spec}", note=unit)
+            rows.append((head, *self._cells(spec, measure)))
+        caption = (
+            "Mean of the runs on fresh episodes that no search has seen, 95% interval below it."
+            " The highest of a row is bold, which is no test."
+        )
+        return Table(caption, ("Spec", *labels), tuple(rows), "matrix")
+
+    def _cells(self, spec: str, measure: Measure) -> Iterator[Cell]:
+        labels = self.results.suite.labels
+        scores = {label: self.results.scores.get((spec, label)) for label in labels}
+        best = max((s.mean for s in scores.values() if s is not None), default=None)
+        for label, score in scores.items():
+            wrong = tuple(missing_words(self.results.of(spec, label)))
+            if score is None:
+                yield Cell(numeric=True, note="" if wrong else "not planned", wrong=wrong)
+                continue
+            lead = "lead" if len(scores) > 1 and score.mean == best else ""
+            note = interval_words(score.interval, measure)
+            words = number_words(score.mean, measure)
+            yield Cell(words, score.mean, numeric=True, kind=lead, note=note, wrong=wrong)
+
+    def _over(self) -> Iterator[Block]:
+        """Yield averages over specs, or why there are none."""
+        aggregates, suite = self.results.aggregates, self.results.suite
+        if not self.aggregates:
+            left_out = [f"{s} ({why})" for s, why in aggregates.left_out.items()][:3]
+            words = "; ".join(left_out) or "no run has a score"
+            yield Prose(f"There is nothing to average: {words}.", "empty")
+            return
+        runs = sorted({len(scores) for scores in aggregates.scores.values()})
+        many = text.plural(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
+        yield Prose(
+            "Normalized scores: 0 is random actions, 1 the best known of the spec; not clipped."
+            f" {len(aggregates.specs)} of {text.plural(len(suite.specs), 'spec')}, {many} of a"
+            f" method on each.{' One run gives no interval.' if runs[0] == 1 else ''}"
+        )
+        yield Columns(tuple(Figure(name, drawn) for name, drawn in self.aggregates.items()))
+        yield styled(self.profile, self.css, "Performance profile")
+        yield Prose(
+            "Read upwards from a score: the share of a method's runs, over all these specs, that do"
+            " better. A curve that lies above another everywhere belongs to the better method."
+        )
+        if (odds := self.odds) is not None:
+            yield odds
 
     @cached_property
     def aggregates(self) -> dict[str, Scores]:
@@ -127,136 +191,72 @@ class PageView:
             charts[caption] = Scores(f"{caption} of normalized scores", marks, best=best)
         return charts
 
-    @property
-    def runs_of_aggregates(self) -> list[int]:
-        """Numbers of runs of a method on each spec that averages are taken over, ascending."""
-        return sorted({len(scores) for scores in self.results.aggregates.scores.values()})
-
     @cached_property
     def profile(self) -> Chart:
         """The performance profiles of all methods."""
         lines = (
-            _line(m, self.css[m], (p.thresholds, p.share, p.low, p.high), p.thresholds[-1])
+            _line(m, (p.thresholds, p.share, p.low, p.high), p.thresholds[-1])
             for m, p in self.results.aggregates.profiles.items()
         )
         title, words = "Share of runs above a normalized score", "normalized score"
         return Chart(title, words, tuple(lines), bounds=(0.0, 1.02))
 
     @property
-    def odds(self) -> list[tuple[str, list[MatrixCell]]]:
+    def odds(self) -> Table | None:
         """For each method a row with its probabilities of improvement upon the others."""
         improvements, labels = self.results.aggregates.improvements, self.results.aggregates.methods
         if len(labels) < 2:
-            return []
-        return [(a, [_odds(improvements.get((a, b))) for b in labels]) for a in labels]
+            return None
+        rows = tuple((Cell(a), *(_odds(improvements.get((a, b))) for b in labels)) for a in labels)
+        caption = (
+            "Probability of improvement: how likely a run of the method on the left scores higher"
+            " than a run of the method above, averaged over specs; 0.50 is a draw. Bold: the"
+            " interval leaves 0.50 out."
+        )
+        return Table(caption, ("", *labels), rows, "matrix odds")
 
     @cached_property
-    def specs(self) -> list[SpecView]:
-        """All specs."""
-        return [self._spec(spec) for spec in self.results.suite.specs]
+    def curves(self) -> dict[str, dict[Axis, Chart]]:
+        """Learning curves by spec and axis."""
+        charts = {s: {a: self.results.chart(s, a) for a in AXES} for s in self.results.suite.specs}
+        return {s: {a: c for a, c in by.items() if c} for s, by in charts.items()}
 
-    def _spec(self, spec: str) -> SpecView:
+    def _spec(self, spec: str) -> Iterator[Block]:
+        """Yield a spec's scale, what is missing, charts, tests, and published numbers."""
         results, measure = self.results, self.results.measure(spec)
-        missing = {m: missing_words(results.of(spec, m)) for m in results.suite.labels}
-        panel = results.panels.get(spec)
-        references = levels(panel.references, measure) if panel else {}
-        return SpecView(
-            spec,
-            measure,
-            _scale_words(results.suite.scales.get(spec), measure),
-            tuple(self._cells(spec, missing)),
-            tuple(f"{label}, {words}" for label in missing for words in missing[label]),
-            self._scores(spec, references),
-            dict(self._curves(spec)),
-            tuple(published_tables(results.suite, spec, measure)),
-        )
+        yield Prose(_scale_words(results.suite.scales.get(spec), measure), "meta")
+        for label in results.suite.labels:
+            for words in missing_words(results.of(spec, label)):
+                yield Prose(f"No score: {label}, {words}", "reason is-failed")
+        if (panel := results.panels.get(spec)) is not None:
+            yield from panel_blocks(panel, measure, self.curves[spec], self.css, f"spec-{spec}")
+        for published in published_tables(results.suite, spec, measure):
+            yield from published.blocks
 
-    def _cells(self, spec: str, missing: dict[str, list[str]]) -> Iterator[MatrixCell]:
-        scores = {label: self.results.scores.get((spec, label)) for label in missing}
-        best = max((s.mean for s in scores.values() if s is not None), default=None)
-        measure = self.results.measure(spec)
-        for label, score in scores.items():
-            reasons = tuple(missing[label])
-            if score is None:
-                yield MatrixCell("", "" if reasons else "not planned", reasons)
-                continue
-            lead = len(scores) > 1 and score.mean == best
-            interval = interval_words(score.interval, measure)
-            yield MatrixCell(number_words(score.mean, measure), interval, reasons, lead)
-
-    def _scores(self, spec: str, references: dict[str, float]) -> Scores | None:
-        """Return a chart of the methods in their order, then of reference values."""
-        measure = self.results.measure(spec)
-        bounds = (-0.02, 1.02) if measure == "success" else None
-        marks = [
-            Mark(label, s.mean, number_words(s.mean, measure), s.interval, ours=True)
-            for label in self.results.suite.labels
-            if (s := self.results.scores.get((spec, label))) is not None
-        ]
-        if not marks:
-            return None
-        marks += [Mark(k, v, number_words(v, measure)) for k, v in references.items()]
-        return Scores(f"Held-out {measure} on {spec}", tuple(marks), bounds)
-
-    def _curves(self, spec: str) -> Iterator[tuple[Axis, Chart]]:
-        """Yield a chart of learning curves for each axis that anything lies on."""
-        for axis in AXES:
-            if chart := self.results.chart(spec, axis):
-                lines = (replace(line, css=self.css[line.name]) for line in chart.lines)
-                yield axis, replace(chart, lines=tuple(lines))
-
-    @property
-    def cells(self) -> Table:
-        """A table of all runs, with or without a score."""
-        columns = ("Run", "Held-out", "95% interval", "Normalized", "Search steps", "Calls",
-                   "Cost", "How it ended")  # fmt: skip
-        caption = "Method, spec and seed of every run; the interval is over its held-out episodes"
-        return Table(caption, columns, tuple(map(_row, self.results.runs)))
+    def _row(self, run: BenchRun) -> Row:
+        """Return the row of a run, whether or not it has begun."""
+        summary = Summary(run.state, run.spec, seed=run.seed)
+        if run.record is not None:
+            summary = Summary.of(run.record)
+        href = f"{quote(run.folder)}/report.html" if run.record else ""
+        name = run.folder.rpartition("/")[2] or "none"
+        ended = "" if run.held_out else text.gist(run.reason or run.why_missing)
+        return Row(summary, name, href, run.label, run.normalized, ended)
 
 
-def _line(name: str, css: str, arrays: Iterable[Iterable[float]], end: float) -> Line:
+def _line(name: str, arrays: Iterable[Iterable[float]], end: float) -> Line:
     x, y, low, high = ([*map(float, values)] for values in arrays)
-    return Line(name, x, y, low, high, end=float(end), css=css)
+    return Line(name, x, y, low, high, end=float(end))
 
 
-def _odds(estimate: Estimate | None) -> MatrixCell:
+def _odds(estimate: Estimate | None) -> Cell:
     if estimate is None:
-        return MatrixCell("", css="self")
+        return Cell(numeric=True)
     interval = estimate.interval
     sure = interval is not None and not interval.low <= 0.5 <= interval.high
     words = f"{interval.low:.2f} to {interval.high:.2f}" if interval else ""
-    css = f"o{min(int(estimate.value * 5), 4)}{' sure' if sure else ''}"
-    return MatrixCell(f"{estimate.value:.2f}", words, css=css)
-
-
-def _row(run: BenchRun) -> tuple[Cell, ...]:
-    """Return the row of a run."""
-    name = f"{run.label} · {run.spec} · {run.seed}"
-    score = interval = scaled = steps = calls = cost = Cell()
-    if held_out := run.held_out:
-        score = num(held_out.mean, number_words(held_out.mean, run.measure))
-        if bounds := held_out.interval:
-            interval = num(bounds.low, interval_words(bounds, run.measure))
-    if run.normalized is not None:
-        scaled = num(run.normalized, f"{run.normalized:.2f}")
-    if run.record is not None:
-        usage = run.record.usage
-        steps = num(usage.searched)
-        if run.record.asks_model:
-            calls, cost = num(usage.calls), cost_cell(usage.cost)
-    return (
-        Cell(name, href=f"{quote(run.folder)}/report.html" if run.record else ""),
-        score, interval, scaled, steps, calls, cost,
-        Cell(text.gist(run.ended), run.ended, kind="" if held_out else "failed"),
-    )  # fmt: skip
-
-
-def number_words(number: float, measure: str) -> str:
-    """Return a score as tables have it: ``0.87`` of a success rate; ``3,079``, ``61.5``."""
-    size = abs(number)
-    if measure == "success" or not math.isfinite(number):
-        return f"{number:.2f}"
-    return f"{number:,.0f}" if size >= 1000 else f"{number:.1f}" if size >= 10 else f"{number:.2f}"
+    css = f"o{min(int(estimate.value * 5), 4)}{' is-sure' if sure else ''}"
+    return Cell(f"{estimate.value:.2f}", estimate.value, kind=css, numeric=True, note=words)
 
 
 def interval_words(interval: Interval | None, measure: str) -> str:

@@ -17,8 +17,9 @@ from promptpo.comparison.curves import (
     paper_style,
     saved,
 )
+from promptpo.comparison.page import number_words
 from promptpo.errors import UsageError
-from promptpo.matrix.page import PageView, number_words, published_tables
+from promptpo.matrix.page import PageView, published_tables
 from promptpo.matrix.results import BenchResults
 from promptpo.matrix.statistics import AGGREGATES
 from promptpo.report.axis import Scale, horizontal, short_range
@@ -62,7 +63,7 @@ def _figures(view: PageView) -> Iterator[tuple[str, Figure]]:
     if marks := _improvements(view.results):
         yield "improvement", _improvement(marks)
     for axis in AXES:
-        charts = {s.name: s.curves[axis] for s in view.specs if axis in s.curves}
+        charts = {s: curves[axis] for s, curves in view.curves.items() if axis in curves}
         specs = list(charts)
         pages = [specs[i : i + _PANELS] for i in range(0, len(specs), _PANELS)]
         for number, page in enumerate(pages, 1):

@@ -7,35 +7,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptpo.errors import RunError, UsageError
+from promptpo.errors import PromptPOError, RunError, UsageError
 
 if TYPE_CHECKING:
     from promptpo.config import RunConfig
     from promptpo.store.events import EventLog, Listener
 
 
-def write_report(
-    runs: Sequence[Path], to: Path | None = None, *, inline_videos: bool = False
-) -> Path:
-    """Write the report of one run, or of several on one page; returns the file's path.
+def write_report(run: Path, to: Path | None = None, *, inline_videos: bool = False) -> Path:
+    """Write the report of a run; returns the file's path.
 
-    ``to`` is by default ``report.html`` in the folder of the only run. Videos (``videos/*.mp4`` in
-    a run's folder) stay beside the page, unless ``inline_videos``. Raises RunError where a run
-    cannot be read or written to, UsageError where ``to`` cannot be written.
+    ``to`` is by default ``report.html`` in its folder. Videos (``videos/*.mp4`` there) stay beside
+    the page, unless ``inline_videos``. Raises RunError where the run cannot be read or written to,
+    UsageError where ``to`` cannot be written.
     """
-    from promptpo.common.files import write_atomically
     from promptpo.report.page import render_report
     from promptpo.store.run import load_run
 
-    records = [load_run(run) for run in runs]
-    file = to or runs[0] / "report.html"
-    html = render_report(records, page=file.resolve().parent, inline_videos=inline_videos)
+    file = to or run / "report.html"
+    html = render_report(load_run(run), page=file.resolve().parent, inline_videos=inline_videos)
+    write_page(file, html, "--to", UsageError if to else RunError)
+    return file
+
+
+def write_page(file: Path, html: str, option: str, error: type[PromptPOError] = UsageError) -> None:
+    """Write a page whole or not at all. Raises ``error``, which names the option of the file."""
+    from promptpo.common.files import write_atomically
+
     try:
         write_atomically(file, html)
     except OSError as e:
-        error = UsageError if to else RunError
-        raise error(f"{file}: {e.strerror or e}; choose another file with --to") from None
-    return file
+        raise error(f"{file}: {e.strerror or e}; choose another file with {option}") from None
 
 
 @contextlib.contextmanager
@@ -50,10 +52,10 @@ def reporting(
         yield ()
     finally:
         try:
-            write_report([folder])
+            write_report(folder)
         except Exception as e:  # whatever it is, it is no reason to lose a run
             text = f"report.html could not be written: {e}"
             log.emit("notice", transient=True, text=text)
 
 
-__all__ = ["reporting", "write_report"]
+__all__ = ["reporting", "write_page", "write_report"]

@@ -144,7 +144,7 @@ def _axes(drawn: Chart, x: Scale, y: Scale, base: float) -> Iterator[Markup]:
     if drawn.whole:
         rest = [v for v in ticks(x.low, x.high, 8) if v == int(v) and v > x.low]
         places = [x.low, *rest]
-    for value in places:
+    for value in places if drawn.ticked else ():
         here = x.percent(value)
         yield tag("line", class_="axis", x1=here, x2=here, y1=base, y2=base + 4)
         yield tag("text", tick_label(value), x=here, y=base + 18, **middle)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import difflib
-import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -198,24 +197,38 @@ def side_by_side(before: str, after: str) -> tuple[DiffRow, ...]:
     rows: list[DiffRow] = []
     left = _WORD_STEPS
     for kind, i1, i2, j1, j2 in _changes(old, new):
+        if kind == "equal":
+            rows += _unchanged(old, i1, i2, j1, last=i2 == len(old))
+            continue
         paired = min(i2 - i1, j2 - j1)
         for i, j in zip(range(i1, i1 + paired), range(j1, j1 + paired), strict=True):
-            removed: Ranges = ()
-            added: Ranges = ()
-            if kind != "equal":
-                removed, added, steps = _word_changes(old[i], new[j], left)
-                left -= steps
+            removed, added, steps = _word_changes(old[i], new[j], left)
+            left -= steps
             sides = Side(i + 1, _marked(old[i], removed)), Side(j + 1, _marked(new[j], added))
-            rows.append(DiffRow("same" if kind == "equal" else "changed", *sides))
+            rows.append(DiffRow("changed", *sides))
         for i in range(i1 + paired, i2):
             rows.append(DiffRow("removed", before=Side(i + 1, escape(old[i]))))
         for j in range(j1 + paired, j2):
             rows.append(DiffRow("added", after=Side(j + 1, escape(new[j]))))
-    return tuple(_folded(rows))
+    return tuple(rows)
+
+
+def _unchanged(lines: Sequence[str], i1: int, i2: int, j1: int, *, last: bool) -> Iterator[DiffRow]:
+    """Yield unchanged lines, without those that are far from any change if these are several."""
+    first, stop = (i1 + _CONTEXT if i1 else i1), (i2 if last else i2 - _CONTEXT)
+    for i in range(i1, i2):
+        if first <= i < stop and stop - first > 1:
+            if i == first:
+                yield DiffRow("gap", skipped=stop - first)
+            continue
+        html = escape(lines[i])
+        yield DiffRow("same", Side(i + 1, html), Side(j1 + i - i1 + 1, html))
 
 
 def _marked(line: str, ranges: Ranges) -> Markup:
     """Return a line with some ranges of it marked."""
+    if not ranges:
+        return escape(line)
     html, at = Markup(), 0
     for start, stop in ranges:
         html += escape(line[at:start]) + Markup("<mark>%s</mark>") % line[start:stop]
@@ -227,19 +240,8 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int
     """Return difflib's opcodes; one replacement of all by all where they would take too long."""
     if not alignable(old, new):
         return [("replace", 0, len(old), 0, len(new))]
-    return [*difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()]
-
-
-def _folded(rows: Sequence[DiffRow]) -> Iterator[DiffRow]:
-    """Leave out unchanged lines that are far from any change, where there are at least two."""
-    changes = [i for i, row in enumerate(rows) if row.kind != "same"]
-    near = {k for i in changes for k in range(i - _CONTEXT, i + _CONTEXT + 1)}
-    for far, group in itertools.groupby(enumerate(rows), lambda row: row[0] not in near):
-        stretch = [row for _, row in group]
-        if far and len(stretch) > 1:
-            yield DiffRow("gap", skipped=len(stretch))
-        else:
-            yield from stretch
+    blank = difflib.SequenceMatcher(lambda part: not part.strip(), old, new, autojunk=False)
+    return [*blank.get_opcodes()]
 
 
 def _word_changes(before: str, after: str, most: int) -> tuple[Ranges, Ranges, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from promptpo.common import text
 from promptpo.common.blocks import Chart, Figure, Line, Mark, Scores
@@ -19,7 +20,7 @@ from promptpo.tuning import Standpoint, TuningAccount
 from promptpo.types import Rollout, Score
 
 #: Bounds of the axis of a success rate.
-_RATES = (-0.04, 1.04)
+BOUNDS = (-0.04, 1.04)
 
 #: Lives that are drawn one by one, at most: more of them are a smear.
 DRAWN_LIVES = 12
@@ -93,18 +94,17 @@ def curve_figures(run: Run) -> list[Figure]:
     for title, value, interval in measures(run.defines_success, tail):
         won = [r.winner for r in run.round_records if r.winner in scored]
         others = [t for t in scored if t not in won]
-        levels = {k: v for k, s in run.references.items() if (v := value(s)) is not None}
         fair = run.corrected if title == "Mean return" else {}
         ending = _CORRECTED if fair else ""
         chart = Chart(
             f"{title} of each candidate over environment steps{ending}",
             f"environment steps of {words}",
             (
-                *_candidates("other candidates", "others", others, value, None, fair),
-                *_candidates("winners by round", "lead", won, value, interval, fair),
+                *candidates("other candidates", "others", others, value, None, fair),
+                *candidates("winners by round", "lead", won, value, interval, fair),
             ),
-            levels,
-            _RATES if title == "Success rate" else None,
+            levels(run, value),
+            BOUNDS if title == "Success rate" else None,
             right=1.02 * max(t.at_steps for t in ended),
             spans=tuple(_spans(run)),
             failures=failed,
@@ -114,13 +114,18 @@ def curve_figures(run: Run) -> list[Figure]:
     return [*figures[:-1], replace(figures[-1], keys=keys)]
 
 
-def _candidates(
+def levels(run: Run, value: Callable[[Score], float | None]) -> dict[str, float]:
+    """Return the reference values of a run's task that have such a number, by name."""
+    return {k: v for k, s in run.references.items() if (v := value(s)) is not None}
+
+
+def candidates(
     name: str,
     css: str,
     trials: Sequence[Trial],
     value: Callable[[Score], float | None],
-    interval: Callable[[Rollout], Interval | None] | None,
-    fair: Mapping[str, Corrected],
+    interval: Callable[[Rollout], Interval | None] | None = None,
+    fair: Mapping[str, Corrected] = MappingProxyType({}),
 ) -> Iterator[Line]:
     """Yield a line of the candidates, if any of them has such a score.
 
@@ -205,8 +210,8 @@ def tuning_figures(run: Run) -> list[Figure]:
             f"{title} of the values that stood, over the steps of tuning",
             "environment steps of this policy's tuning",
             tuple(sorted(lines, key=lambda line: line.css)),  # what was kept lies on top
-            {k: v for k, s in run.references.items() if (v := value(s)) is not None},
-            _RATES if title == "Success rate" else None,
+            levels(run, value),
+            BOUNDS if title == "Success rate" else None,
         )
         figures.append(Figure(title, chart))
     return figures

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from promptpo.common import text
@@ -16,15 +18,20 @@ from promptpo.common.blocks import (
     Section,
     Text,
 )
+from promptpo.common.plaintext import clean_line
 from promptpo.report import tables
 from promptpo.report.code import Source, compared, strategy
 from promptpo.report.figures import DRAWN_LIVES, curve_figures, life_chart, measures
-from promptpo.report.rounds import call_texts
+from promptpo.report.rounds import call_texts, trajectories
 from promptpo.stats import Interval
+from promptpo.store.evals import OWN
 from promptpo.store.run import Run
 from promptpo.store.standings import FeedbackClass, feedback_classes
 from promptpo.types import Rollout
 from promptpo.ui.plain import isolation_words
+
+#: Search episodes of the best policy that its plots may show, beside the usual three.
+_EPISODES = 7
 
 
 @dataclass(frozen=True)
@@ -37,35 +44,95 @@ class Fact:
 
 
 def facts(run: Run) -> list[Fact]:
-    """Return cost and tokens where a model is asked; steps, candidates and time."""
+    """Return what the score is worth and what it took: expert, episodes, steps, cost, author."""
     usage = run.usage
     failed = sum(t.state == "failed" for t in run.policies)
     rounds = sum(r.done for r in run.round_records)
-    asks = run.asks_model and not run.policy_file
-    calls = f", {usage.calls:,} {'reply' if usage.calls == 1 else 'replies'}" if asks else ""
     steps, count = f"{sum(usage.steps.values()):,}", f"{len(run.policies):,}"
     wanted = text.plural(run.settings.get("rounds", rounds), "round")
+    played = run.test
+    episodes = []
+    if played is not None and played.returns:
+        mean = sum(played.lengths) / len(played.lengths) if played.lengths else 0.0
+        words = f"{text.number(round(mean, 1))} steps long on average"
+        episodes = [Fact("Held-out episodes", f"{len(played.returns):,}", words)]
     return [
-        *(_prices(run) if asks else []),
+        *_to_expert(run),
+        *episodes,
         Fact("Environment steps", steps, text.steps(usage.steps, test="held-out")),
-        Fact("Candidates", count, f"{failed:,} failed{calls}"),
-        Fact("Time", text.duration(run.elapsed), f"{rounds} of {wanted}"),
+        *([_price(run)] if run.asks_model and not run.policy_file else []),
+        _author(run),
+        Fact("Candidates", count, f"{failed:,} failed, {rounds} of {wanted}"),
+        Fact("Time", text.duration(run.elapsed)),
     ]
 
 
-def _prices(run: Run) -> list[Fact]:
-    if run.replayed or run.synthesized:
-        why = "replies were replayed" if run.replayed else "no language model"
-        return [Fact("Cost", "$0.00", why), Fact("Tokens", "0", why)]
+#: References that show what is possible, the first that a task has counts.
+_EXPERTS = ("expert", "optimum")
+
+
+def _to_expert(run: Run) -> Iterator[Fact]:
+    """Yield how far the policy is from the expert: over the same episodes where both played them.
+
+    That is so after ``promptpo eval --keep``; else it is the difference from the reference value.
+    """
+    for evaluation in reversed(run.evaluations):
+        for test in evaluation.tests:
+            if {test.a, test.b} == {OWN, "expert"} and test.paired:
+                sign = 1 if test.a == OWN else -1
+                ends = sorted(sign * end for end in (test.low, test.high) if end is not None)
+                form = ".2f" if test.measure == "success" else ""
+                between = text.between(Interval(*ends), form) if len(ends) == 2 else ""
+                words = f"paired, over {test.count_a} episodes of {test.measure}"
+                number = _signed(sign * test.difference, form)
+                yield Fact("To the expert", number, ", ".join(filter(None, (between, words))))
+                return
+    name = next((name for name in _EXPERTS if name in run.references), None)
+    played = run.test
+    if name is None or played is None or played.error is not None or not played.returns:
+        return
+    ours, theirs, form = played.score.success_rate, run.references[name].success_rate, ".2f"
+    if ours is None or theirs is None:
+        ours, theirs, form = played.score.mean_return, run.references[name].mean_return, ""
+    what = "success" if form else "return"
+    words = f"of mean {what}, less the spec's own value of {_plain(theirs, form)}: not paired"
+    yield Fact(f"To the {name}", _signed(ours - theirs, form), words)
+
+
+def _plain(value: float, form: str) -> str:
+    return format(value, form) if form else text.number(value)
+
+
+def _signed(value: float, form: str) -> str:
+    words = _plain(value, form)
+    return f"+{words}" if value > 0 else words.replace("-", "\N{MINUS SIGN}", 1)
+
+
+def _author(run: Run) -> Fact:
+    """Return who wrote the policies, by which method, from which seed."""
+    models = Counter(c.reply.model for c in run.calls.values() if c.reply and c.reply.model)
+    name = Path(run.policy_file).name or (models.most_common(1)[0][0] if models else run.model)
+    if run.synthesized:
+        name = "builtin synthesizer"
+    words = [run.method, f"seed {run.settings.get('seed')}"]
+    words += ["replayed"] * run.replayed + ["without facts"] * run.facts_withheld
+    return Fact("Author", clean_line(name) or "no model", ", ".join(filter(None, words)))
+
+
+def _price(run: Run) -> Fact:
     usage = run.usage
+    calls = f"{usage.calls:,} {'reply' if usage.calls == 1 else 'replies'}"
+    if run.replayed or run.synthesized:
+        why = "replayed" if run.replayed else "no language model"
+        return Fact("Cost", "$0.00", f"{calls}, {why}")
     sent, received, cached = usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens
-    unknown = usage.cost is None
-    cost = Fact("Cost", "unknown" if unknown else text.money(usage.cost),
-                "a price is not known" if unknown else "")  # fmt: skip
-    if sent is None or received is None:
-        return [cost, Fact("Tokens", "unknown", "the provider does not count all")]
-    read = "" if cached is None else f" ({cached:,} from the provider's cache)"
-    return [cost, Fact("Tokens", f"{sent + received:,}", f"{sent:,} in{read}, {received:,} out")]
+    tokens = "tokens unknown: the provider does not count all"
+    if sent is not None and received is not None:
+        read = "" if cached is None else f" ({cached:,} from the provider's cache)"
+        tokens = f"{sent:,} tokens in{read}, {received:,} out"
+    if usage.cost is None:
+        return Fact("Cost", "unknown", f"a price is not known; {calls}, {tokens}")
+    return Fact("Cost", text.money(usage.cost), f"{calls}, {tokens}")
 
 
 def figures(rollout: Rollout | None) -> list[Fact]:
@@ -92,6 +159,27 @@ def _sure(rollout: Rollout, interval: Interval | None, form: str) -> str:
     if interval.low == interval.high:
         return f"in every one of {count} episodes"
     return f"{text.between(interval, form)}, {count} episodes"
+
+
+def policy_section(run: Run) -> Section | None:
+    """Return the best policy's source; None as long as there is none."""
+    best = run.best_trial
+    if best is None or best.candidate.source is None:
+        return None
+    counted = run.coverage_of.get(best.name) or run.coverage_of.get(run.folder_of(best))
+    source = Source.of(best.candidate.source, "best/policy.py", counted)
+    words = strategy(best.candidate.source)
+    blocks = (*([Prose(words, "strategy")] if words else []), source)
+    return Section("policy", "The policy", blocks, "policy")
+
+
+def trajectories_section(run: Run) -> Section | None:
+    """Return the best policy's search episodes; None as long as there is none."""
+    best = run.best_trial
+    if best is None or best.candidate.source is None:
+        return None
+    plots = trajectories(run, best, _EPISODES)
+    return Section("trajectories", f"Trajectories of {best.name}", (plots,))
 
 
 def metrics_section(run: Run) -> Section | None:

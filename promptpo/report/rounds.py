@@ -8,10 +8,20 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from promptpo.common import text
-from promptpo.common.blocks import Block, Details, Entries, Group, Items, Prose, Section, Text
+from promptpo.common.blocks import (
+    Block,
+    Details,
+    Entries,
+    Group,
+    Items,
+    Links,
+    Prose,
+    Section,
+    Text,
+)
 from promptpo.report.code import Source, compared, strategy
 from promptpo.report.tables import headline, kind_words, paired_words, trials_table
-from promptpo.report.traces import read_plots
+from promptpo.report.traces import Plots, read_plots
 from promptpo.store.folder import RunFolder
 from promptpo.store.run import Run
 from promptpo.store.standings import meeting
@@ -63,7 +73,7 @@ def _blocks(run: Run, record: RoundRecord, before: Trial | None) -> Iterator[Blo
             who = "the built-in summary" if by == "built-in" else "by the model's own class"
             yield Details(f"feedback-{number}", f"Feedback on {winner.name}", (feedback,), who)
     yield from _others(run, record)
-    if winner is not None:
+    if winner is not None and winner is not run.best_trial:
         yield _trajectories(run, record, winner)
     shared = (*_shared_texts(record), *groups)
     if shared:
@@ -122,8 +132,12 @@ def _winner(run: Run, record: RoundRecord, winner: Trial, before: Trial | None) 
     file = f"candidates/{winner.name}/policy.py"
     counted = run.coverage_of.get(winner.name) or run.coverage_of.get(run.folder_of(winner))
     lines = text.plural(len(source.rstrip().splitlines()), "line")
-    coloured = Source.of(source, file, counted)
-    yield Details(f"source-{number}", f"Source of {winner.name}", (coloured,), lines)
+    if winner is run.best_trial:
+        above = (("its source", "#policy"), ("its trajectories", "#trajectories"))
+        yield Links("The best of the run; above stand", above)
+    else:
+        coloured = Source.of(source, file, counted)
+        yield Details(f"source-{number}", f"Source of {winner.name}", (coloured,), lines)
     old = before.candidate.source or "" if before else ""
     if before is not None and old == source:
         yield Prose(f"The same source as {before.name}, the winner before it.")
@@ -176,17 +190,23 @@ def _difference(run: Run, trial: Trial, base: Trial) -> Iterator[Block]:
 
 
 def _trajectories(run: Run, record: RoundRecord, winner: Trial) -> Block:
-    plots = read_plots(RunFolder(run.folder), run.folder_of(winner), run.header)
-    if plots is None:
-        return Prose(
-            f"The episodes of {winner.name} are not in the run's folder, so there are no"
-            " trajectory plots."
-        )
+    plots = trajectories(run, winner)
+    if isinstance(plots, Prose):
+        return plots
     pooled = winner.candidate.pooled
-    words = f"{', '.join(plots.episodes)} search episode"
+    words = f"{', '.join(plots.words)} search episode"
     if pooled is not None and plots.count < len(pooled.seeds):
         words += f", of {plots.count} kept of {len(pooled.seeds)}"
     return Details(f"traces-{record.number}", f"Trajectories of {winner.name}", (plots,), words)
+
+
+def trajectories(run: Run, trial: Trial, further: int = 0) -> Plots | Prose:
+    """Return plots of a policy's search episodes, or that they are not there."""
+    plots = read_plots(RunFolder(run.folder), run.folder_of(trial), run.header, further)
+    return plots or Prose(
+        f"The episodes of {trial.name} are not in the run's folder, so there are no trajectory"
+        " plots."
+    )
 
 
 def _shared_texts(record: RoundRecord) -> Iterator[Text]:

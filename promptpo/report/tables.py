@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from promptpo.common import text
 from promptpo.common.blocks import Cell, Table, num
-from promptpo.common.text import side_by_side
 from promptpo.outcomes import Reading
 from promptpo.racing import Difference, Paired, standard_error
 from promptpo.stats import Interval, success_interval
@@ -16,7 +15,6 @@ from promptpo.store.codec import score_data, score_of
 from promptpo.store.evals import OWN, KeptEvaluation, PolicyTest, ScoredPolicy
 from promptpo.store.run import LIVE, Run
 from promptpo.store.standings import HardEpisode, hard_episodes, meeting
-from promptpo.store.summary import Summary
 from promptpo.store.trials import RoundRecord, Trial
 from promptpo.types import Episode, Rollout, Score
 
@@ -396,26 +394,3 @@ def _evaluation_row(policy: ScoredPolicy, test: PolicyTest | None) -> tuple[Cell
         p,
         Cell(text.gist(policy.error or ""), kind="failed" if policy.error else ""),
     )
-
-
-def runs_table(runs: Sequence[tuple[Summary, str, str]], caption: str) -> Table:
-    """Return a row for each run, with its name and the address of its report.
-
-    Those of twins stand after the original's.
-    """
-    columns = ("Run", "Status", "Method and model", "Success", "Mean return", "Score from",
-               "Search steps", "Cost")  # fmt: skip
-    rows = tuple(
-        (
-            Cell(f"{run.spec}/{name}", href=href),
-            Cell(run.status, kind=run.status),
-            Cell(run.made_by),
-            success_cell(run.score),
-            return_cell(run.score),
-            Cell(run.source),
-            num(run.steps),
-            cost_cell(run.cost) if run.asks_model else Cell(),
-        )
-        for run, name, href in side_by_side(runs, lambda row: (row[0].spec, row[0].twin_of))
-    )
-    return Table(caption, columns, rows)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 #: texts of a variable that have a level of their own in its plot.
 _FIELD_LINES, _PLOTS, MOST_LEVELS = 12, 48, 12
 
+#: What stands for a gap in a packed line, and for plus and minus infinity; below them, values.
+_GAP, _UP, _DOWN = 65535, 65534, 65533
+
 #: How far apart lines of the same level are drawn, in levels.
 _APART = 0.12
 
@@ -36,13 +40,18 @@ _APART = 0.12
 class Variable:
     """One number over time in each of some episodes, in their order.
 
-    NaN: there was none. With ``levels`` a number is the place of a text among them.
+    NaN: there was none. With ``levels`` a number is the place of a text among them. ``group`` is
+    the field that it is a part of, ``low`` and ``high`` are the limits of what can occur, where
+    they are known.
     """
 
     name: str
     unit: str
     lines: tuple[NDArray[np.float64], ...]
     levels: tuple[str, ...] = ()
+    group: str = ""
+    low: float | None = None
+    high: float | None = None
 
     @property
     def constant(self) -> bool:
@@ -87,7 +96,7 @@ class Variable:
 
     def svg(self, words: Sequence[str], points: int) -> Markup:
         """Return a plot of the episodes, which are called so, with so many points to a line."""
-        lines = dict(zip(words, self.lines, strict=True))
+        lines = dict(zip(words, self.lines, strict=False))
         about, bounds = "from {} to {}".format(*self.ends), spread(self.shown)
         about = ", ".join(filter(None, (about, self.beyond)))
         if self.levels:
@@ -99,13 +108,33 @@ class Variable:
 
     def rows(self, words: Sequence[str]) -> Iterator[tuple[Cell, ...]]:
         """Yield the first, smallest, largest and last value of each episode."""
-        for word, line in zip(words, self.lines, strict=True):
+        for word, line in zip(words, self.lines, strict=False):
             there = line[~np.isnan(line)]
             middle = ["", ""]
             if there.size and not self.levels:
                 middle = [self.word(float(v)) for v in (there.min(), there.max())]
             values = [self.word(float(line[0])), *middle, self.word(float(line[-1]))]
             yield (Cell(self.name), Cell(word), *(Cell(v, numeric=True) for v in values))
+
+    def packed(self, every: int) -> dict[str, object]:
+        """Return it for the script of the page, with every ``every``-th step of each line."""
+        low, high = spread(self.shown)
+        return {
+            "name": self.name, "unit": self.unit, "group": self.group or self.name,
+            "levels": self.levels, "range": [low, high], "limits": [self.low, self.high],
+            "lines": [_packed(line[::every]) for line in self.lines],
+        }  # fmt: skip
+
+
+def _packed(line: NDArray[np.float64]) -> list[float | str]:
+    """Return the lowest and the highest value of a line, and all of them in 16 bits, in base64."""
+    finite = line[np.isfinite(line)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+    share = (np.nan_to_num(line, nan=low, posinf=low, neginf=low) - low) / ((high - low) or 1.0)
+    codes = np.rint(share * (_DOWN - 1))
+    for marked, code in ((np.isnan(line), _GAP), (line == np.inf, _UP), (line == -np.inf, _DOWN)):
+        codes[marked] = code
+    return [low, high, base64.b64encode(codes.astype("<u2").tobytes()).decode()]
 
 
 def _number(value: float) -> str:
@@ -117,7 +146,8 @@ class Plots:
     """The plots of one policy.
 
     Attributes:
-        episodes: an episode, by the word for it: best, median, worst, or only.
+        episodes: an episode, by the word for it: best, median, worst, or only; then others, which
+            only the script of the page draws.
         drawn: what the environment showed and the policy did.
         traced: what the policy showed of itself.
         constants: what never changes, in words.
@@ -134,19 +164,41 @@ class Plots:
     count: int
 
     @property
+    def words(self) -> list[str]:
+        """The words for the episodes that every page draws."""
+        return [word for word in self.episodes if word in _WORDS]
+
+    @property
     def lines(self) -> int:
         """The number of lines in the plots."""
-        return (len(self.drawn) + len(self.traced)) * len(self.episodes)
+        return (len(self.drawn) + len(self.traced)) * len(self.words)
+
+    @property
+    def values(self) -> int:
+        """The number of values of all lines and episodes."""
+        steps = sum(len(e.rewards) for e in self.episodes.values())
+        return (len(self.drawn) + len(self.traced)) * steps
 
     @property
     def legend(self) -> list[tuple[str, str, int]]:
-        """Each episode's word, how it went, and its seed."""
-        return [(word, _episode_words(e), e.seed) for word, e in self.episodes.items()]
+        """The word of each episode that every page draws, how it went, and its seed."""
+        return [(word, _episode_words(e := self.episodes[word]), e.seed) for word in self.words]
+
+    def packed(self, every: int) -> dict[str, object]:
+        """Return all of it for the script of the page."""
+        return {
+            "every": every,
+            "episodes": [
+                {"word": word, "about": f"{_episode_words(e)}, seed {e.seed}"}
+                for word, e in self.episodes.items()
+            ],
+            "panels": [v.packed(every) for v in (*self.drawn, *self.traced)],
+        }
 
     @property
     def table(self) -> Table:
         """The plots in numbers."""
-        rows = (row for v in (*self.drawn, *self.traced) for row in v.rows([*self.episodes]))
+        rows = (row for v in (*self.drawn, *self.traced) for row in v.rows(self.words))
         columns = ("Variable", "Episode", "First", "Smallest", "Largest", "Last")
         return Table("First, smallest, largest and last value in each episode", columns, (*rows,))
 
@@ -158,10 +210,17 @@ def _episode_words(episode: Trajectory) -> str:
     return f"{words}, {text.plural(len(episode.rewards), 'step')}"
 
 
-def read_plots(folder: RunFolder, name: str, header: Mapping[str, Any]) -> Plots | None:
+#: What the episodes are called that every page draws.
+_WORDS = ("best", "median", "worst", "only")
+
+
+def read_plots(
+    folder: RunFolder, name: str, header: Mapping[str, Any], further: int = 0
+) -> Plots | None:
     """Return plots of a candidate's search episodes; None where they are not on disk or not whole.
 
-    ``header``, the first event of the run, names the fields of an observation.
+    ``header``, the first event of the run, names the fields of an observation. ``further`` is the
+    most other episodes that the script of the page may draw.
     """
     try:
         episodes = folder.read_episodes(name)
@@ -175,13 +234,16 @@ def read_plots(folder: RunFolder, name: str, header: Mapping[str, Any]) -> Plots
         by_word = (
             {"best": ranked[0], "worst": ranked[-1]} if len(ranked) == 2 else {"only": ranked[0]}
         )
+    rest = [(i, e) for i, e in enumerate(ranked, 1) if all(e is not c for c in by_word.values())]
+    by_word |= {f"no. {i}": e for i, e in rest[:further]}
     chosen = [*by_word.values()]
     size = chosen[0].observations.shape[1]
-    fields = _fields(header, size)
-    seen, inner = variables(chosen, fields), traced(chosen)
+    spec = header.get("spec", {})
+    fields = _fields(spec, size)
+    seen, inner = variables(chosen, fields, spec.get("action") or {}), traced(chosen)
     moving = [v for v in seen if not v.constant]
     constants = [f"{v.name} = {v.word(v.lines[0][0])}" for v in [*seen, *inner] if v.constant]
-    left_out = size - sum(min(stop - start, _FIELD_LINES) for _, _, start, stop in fields)
+    left_out = size - sum(min(f.stop - f.start, _FIELD_LINES) for f in fields)
     return Plots(
         by_word,
         tuple(moving[:_PLOTS]),
@@ -197,35 +259,51 @@ def _score(episode: Trajectory) -> Score:
     return Score(float(episode.rewards.sum()), float(bool(episode.success)))
 
 
-#: Name and unit of an observation field, and its place in the flat vector.
-Field = tuple[str, str, int, int]
+class Field(NamedTuple):
+    """An observation field, its place in the flat vector, and its limits, one per element."""
+
+    name: str
+    unit: str
+    start: int
+    stop: int
+    low: Sequence[float | None] = ()
+    high: Sequence[float | None] = ()
 
 
-def _fields(header: Mapping[str, Any], size: int) -> list[Field]:
+def _fields(spec: Mapping[str, Any], size: int) -> list[Field]:
     """Return the fields of an observation of so many numbers; one of all where they do not fit."""
     fields: list[Field] = []
     start = 0
-    for item in header.get("spec", {}).get("observation", ()):
+    for item in spec.get("observation", ()):
         stop = start + math.prod(item["shape"])
-        fields.append((item["name"], item["unit"], start, stop))
+        ends = (item.get("low") or (), item.get("high") or ())
+        fields.append(Field(item["name"], item["unit"], start, stop, *ends))
         start = stop
-    return fields if fields and start == size else [("observation", "", 0, size)]
+    return fields if fields and start == size else [Field("observation", "", 0, size)]
 
 
-def variables(episodes: Sequence[Trajectory], fields: Sequence[Field]) -> list[Variable]:
+def variables(
+    episodes: Sequence[Trajectory], fields: Sequence[Field], action: Mapping[str, Any]
+) -> list[Variable]:
     """Return the reward, then actions, then the observation field by field."""
-    numbers = [Variable("reward", "", tuple(e.rewards.astype(float) for e in episodes))]
+    reward = Field("reward", "", 0, 1)
+    parts = [(reward, [e.rewards.reshape(-1, 1) for e in episodes])]
     actions = [e.actions.reshape(len(e.actions), -1) for e in episodes]
-    count = min(actions[0].shape[1], _FIELD_LINES)
-    for i in range(count):
-        name = "action" if count == 1 else f"action[{i}]"
-        numbers.append(Variable(name, "", tuple(a[:, i].astype(float) for a in actions)))
-    for field, unit, start, stop in fields:
-        for i in range(min(stop - start, _FIELD_LINES)):
-            name = field if stop - start == 1 else f"{field}[{i}]"
-            lines = tuple(e.observations[:, start + i] for e in episodes)
-            numbers.append(Variable(name, unit, lines))
-    return numbers
+    limits = (action.get("low") or (), action.get("high") or ())
+    parts.append((Field("action", "", 0, actions[0].shape[1], *limits), actions))
+    parts += [(f, [e.observations[:, f.start : f.stop] for e in episodes]) for f in fields]
+    return [
+        Variable(
+            field.name if field.stop - field.start == 1 else f"{field.name}[{i}]",
+            field.unit,
+            tuple(each[:, i].astype(float) for each in values),
+            group=field.name,
+            low=field.low[i] if i < len(field.low) else None,
+            high=field.high[i] if i < len(field.high) else None,
+        )
+        for field, values in parts
+        for i in range(min(field.stop - field.start, _FIELD_LINES))
+    ]
 
 
 def traced(episodes: Sequence[Trajectory]) -> list[Variable]:

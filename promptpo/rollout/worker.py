@@ -12,7 +12,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -196,7 +196,7 @@ class Worker:
         return TaskInfo(
             task.observation_size,
             str(interface.action),
-            host.isolation.as_dict(),
+            asdict(host.isolation),
             actions_of(task),
         )
 
@@ -391,6 +391,11 @@ class _Pool:
         """Start a process of the policy."""
         activity.mend()  # an environment that closes descriptors must not close this one's
         return self.worker.host.open(self.program)
+
+    def open_lockstep(self, count: int) -> sandbox.Lockstep | None:
+        """Start a process that plays so many episodes at a time, where the policy allows it."""
+        activity.mend()
+        return self.worker.host.lockstep(self.program, count)
 
 
 #: What is done for a job, by its type.

@@ -211,7 +211,7 @@ class _Place(NamedTuple):
     round: int
 
 
-class _Episodes(Sequence["sandbox.RecordedEpisode"]):
+class _Episodes(Sequence["sandbox.Episode"]):
     """Recorded episodes, read when they are asked for; those of one file are held at a time."""
 
     def __init__(self, places: Sequence[_Place]) -> None:
@@ -221,14 +221,14 @@ class _Episodes(Sequence["sandbox.RecordedEpisode"]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def __getitem__(self, index: int) -> sandbox.RecordedEpisode:  # type: ignore[override]
+    def __getitem__(self, index: int) -> sandbox.Episode:  # type: ignore[override]
         place = self._places[index]
         if self._held[0] is not place.read:
             self._held = place.read, {e.seed: e for e in place.read()}
         episode = self._held[1][place.seed]
         names = ("observations", "actions", "rewards", "terminated", "truncated", "success")
         fields = {name: getattr(episode, name) for name in names}
-        return sandbox.RecordedEpisode(**fields, candidate=place.candidate, round=place.round)
+        return sandbox.Episode(**fields, candidate=place.candidate, round=place.round)
 
 
 def _predicted(values: bytes) -> float | None:

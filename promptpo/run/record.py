@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 import time
@@ -12,12 +13,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from promptpo.config import RunConfig
 from promptpo.errors import RunError, file_error
 from promptpo.export.folder import keep_spec
 from promptpo.rollout import TaskInfo
 from promptpo.run.services import RunServices
 from promptpo.spec import EnvSpec, layout, spec_text
+from promptpo.spec.definition import Bound
 from promptpo.store.codec import digest, encode, further_scores, score_data
 from promptpo.store.events import FORMAT, EventLog, Listener
 from promptpo.store.folder import RunFolder
@@ -121,14 +125,32 @@ def first_event(config: RunConfig, spec: EnvSpec, task: TaskInfo) -> dict[str, A
             "facts": bool(spec.facts),
             "twin_of": spec.twin_of,
             "observation": [
-                {"name": f.name, "shape": f.shape, "unit": f.field.unit}
+                {
+                    "name": f.name,
+                    "shape": f.shape,
+                    "unit": f.field.unit,
+                    "low": _limits(f.field.low, f.shape),
+                    "high": _limits(f.field.high, f.shape),
+                }
                 for f in layout(spec.observation)
             ],
+            "action": {
+                "low": _limits(task.actions.low, task.actions.shape),
+                "high": _limits(task.actions.high, task.actions.shape),
+            },
         },
         "model": config.model,
         "versions": _versions(),
         "isolation": task.isolation,
     }
+
+
+def _limits(bound: Bound, shape: tuple[int, ...]) -> list[float | None] | None:
+    """Return a bound as one number per element, None for none; None where there is none at all."""
+    if bound is None or np.size(bound) == 0:
+        return None
+    numbers = np.broadcast_to(np.asarray(bound, dtype=np.float64).reshape(-1), math.prod(shape))
+    return [float(n) if math.isfinite(n) else None for n in numbers]
 
 
 def _fingerprint(spec: EnvSpec) -> str:

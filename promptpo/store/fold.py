@@ -162,7 +162,7 @@ class Fold:
             self._begun[key.round].add(key.candidate)
             trial = self._trial(key)
             if not trial.ended and trial.played is None:
-                trial.played, trial.at = rollout, self.tally.usage
+                trial.played, trial.at, trial.seconds = rollout, self.tally.usage, self.seconds
             trial.stage = trial.stage and "played"
         elif rollout.stream == "test":
             self._test_played = {"name": key.name, "digest": digest}
@@ -184,7 +184,7 @@ class Fold:
         trial.stage = ""
         new = before is None or before.rollout is not candidate.rollout  # not only played on
         if new and (trial.played is None or candidate.rollout is not trial.played):
-            trial.at = self.tally.usage
+            trial.at, trial.seconds = self.tally.usage, self.seconds
         if digest and digest not in self.rollouts:
             self._without_rollout[digest].append(trial)
 

@@ -30,6 +30,7 @@ _SCORE = (
     _fields(dict.fromkeys(("success_rate", "worst_tenth"), float | None), mean_return=float) | None
 )
 _SCORES: Any = GenericAlias(dict, (str, _SCORE)) | None
+_LIMITS: Any = dict.fromkeys(("low", "high"), list[float | None] | None)
 _NAMED = _fields(name=str, score=_SCORE)
 _DONE = _fields(key=Key, digest=str)
 _TUNING_RUN = _fields(
@@ -49,7 +50,10 @@ EVENTS: Mapping[str, Sequence[Any]] = {
             spec=_fields(
                 {
                     "references": _SCORES,
-                    "observation": _list(_fields(name=str, shape=list[int], unit=str)),
+                    "observation": _list(
+                        _fields(_LIMITS, name=str, shape=list[int], unit=str),
+                    ),
+                    "action": _fields(_LIMITS),
                     "facts": bool,
                     "twin_of": str,
                 },

@@ -16,6 +16,7 @@ from typing import Any
 
 from promptpo.common import text
 from promptpo.errors import PromptPOError
+from promptpo.stats import Interval
 from promptpo.store.codec import decode, encode
 from promptpo.store.folder import RunFolder
 from promptpo.store.run import Run, load_run
@@ -25,6 +26,10 @@ from promptpo.version import __version__
 #: The file, what it depends on, and the bytes that it may have.
 FILE = ".summary.json"
 _SOURCES = ("events.jsonl", "run.json")
+
+#: Raised where summaries have new fields.
+FORMAT = 2
+
 _MOST_BYTES = 1 << 16
 
 
@@ -34,7 +39,8 @@ class Summary:
 
     ``source`` says which episodes ``score`` is of: "held-out", "search" or, where there is none,
     nothing; ``words`` are score and source as the terminal lists them. ``problem`` is a line on
-    what cannot be read of the run.
+    what cannot be read of the run. ``intervals`` are 95% ones of "success" and "return", (low,
+    high).
     """
 
     status: str
@@ -51,6 +57,10 @@ class Summary:
     asks_model: bool = False
     problem: str = ""
     name: str = ""
+    model: str = ""
+    seed: int | None = None
+    calls: int = 0
+    intervals: dict[str, tuple[float, float] | None] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: Run) -> Summary:
@@ -86,7 +96,18 @@ class Summary:
             cost=run.usage.cost,
             asks_model=run.asks_model,
             problem="; ".join(run.unread),
+            model=run.model,
+            seed=run.settings.get("seed"),
+            calls=run.usage.calls,
+            intervals={
+                "success": _ends(played.success_interval if played else None),
+                "return": _ends(played.return_interval if played else None),
+            },
         )
+
+
+def _ends(interval: Interval | None) -> tuple[float, float] | None:
+    return (interval.low, interval.high) if interval else None
 
 
 def summary_of(folder: Path) -> Summary:
@@ -119,8 +140,8 @@ def remember(folder: Path) -> None:
 
 
 def _key(folder: Path) -> list[Any]:
-    """Return this version, and the size and the time of each file."""
-    key: list[Any] = [__version__]
+    """Return this version, the format, and the size and the time of each file."""
+    key: list[Any] = [__version__, FORMAT]
     for name in _SOURCES:
         try:
             status = (folder / name).stat()

@@ -123,7 +123,7 @@ class Trial:
         played: its last search episodes, also before the candidate is recorded.
         digest: that of its search episodes; empty where there are none.
         recorded_score: the score that was recorded with it.
-        at: the run's usage when it ended.
+        at: the run's usage when it ended, and ``seconds`` the time that the run had taken.
         stage: its state as a watched run last reported it; empty where ``state`` holds.
     """
 
@@ -135,6 +135,7 @@ class Trial:
     digest: str = ""
     recorded_score: Score = field(default_factory=lambda: Score(failed=True))
     at: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
     stage: str = ""
 
     @property

@@ -4,8 +4,19 @@ It imports nothing of ``inside``, ``language`` and ``lockdown``, which run in th
 """
 
 from sandbox.host.host import Host, detect
-from sandbox.host.policy import Policy, Preparation, Summarizer
+from sandbox.host.lockstep import Lockstep
+from sandbox.host.policy import Policy, Preparation, Seat, Summarizer
 from sandbox.host.session import Program
 from sandbox.host.together import Together
 
-__all__ = ["Host", "Policy", "Preparation", "Program", "Summarizer", "Together", "detect"]
+__all__ = [
+    "Host",
+    "Lockstep",
+    "Policy",
+    "Preparation",
+    "Program",
+    "Seat",
+    "Summarizer",
+    "Together",
+    "detect",
+]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Mapping
-from types import TracebackType
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 from sandbox.errors import (
@@ -14,13 +16,12 @@ from sandbox.errors import (
     SandboxFailed,
 )
 from sandbox.host.channel import Channel
+from sandbox.host.lockstep import Lockstep, keeps_lockstep
 from sandbox.host.policy import (
     Policy,
     Preparation,
     Preparing,
     Summarizer,
-    check_file,
-    limits_to_prepare,
 )
 from sandbox.host.session import Program
 from sandbox.host.warm_parent import WarmParent
@@ -74,10 +75,25 @@ class Host:
             CompileError: the source is refused.
             SandboxFailed, Disturbed: the program is not at fault; try once more.
         """
-        if not program.code:
-            # This one compiles and plays nothing: memory shows what a process has done before.
-            Policy(program, self._spawn(program)).close()
+        self._compile(program)
         return Policy(program, self._spawn(program))
+
+    def _compile(self, program: Program) -> None:
+        """In a process that plays nothing: memory shows what a process has done before."""
+        if not program.code:
+            Policy(program, self._spawn(program)).close()
+
+    def lockstep(self, program: Program, count: int) -> Lockstep | None:
+        """Start a process that plays so many episodes at a time, each with the time of one.
+
+        Return None where each needs its own (``keeps_lockstep``). Raises as ``open`` does.
+        """
+        if not keeps_lockstep(program):
+            return None
+        self._compile(program)
+        limits = replace(program.limits, total_seconds=count * program.limits.total_seconds)
+        program = replace(program, limits=limits)
+        return Lockstep(program, self._spawn(program), count)
 
     def policy(
         self,
@@ -133,9 +149,12 @@ class Host:
             SandboxFailed, Disturbed: the program is not at fault; try once more.
             ValueError: the file could be written to, or is empty.
         """
-        if data is not None:
-            check_file(data)
-        limits = limits_to_prepare(limits or Limits())
+        if data is not None and fcntl.fcntl(data, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY:
+            raise ValueError("the file for prepare must be open for reading only")
+        if data is not None and not os.fstat(data).st_size:
+            raise ValueError("the file for prepare is empty")
+        limits = limits or Limits()
+        limits = replace(limits, total_seconds=limits.init_seconds + limits.prepare_seconds)
         program = Program(source, interface, limits, extra_imports, seed_key, role="prepare")
         channel = self._spawn(program, file=data)
         begun = channel.used
@@ -187,12 +206,7 @@ class Host:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -10,22 +10,20 @@ never crosses.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sandbox import frames, tracing
-from sandbox.frames import BEGIN_HEAD, EPISODE_HEAD, LINE_HITS, SEED_HEAD, FrameError, Kind
+from sandbox.frames import BEGIN_HEAD, EPISODE_HEAD, LINE_HITS, SEAT, SEED_HEAD, FrameError, Kind
 from sandbox.host.channel import Channel
 from sandbox.host.session import Program, Session
 from sandbox.host.together import Acting, Together
-from sandbox.interface import Episode, FloatArray, Limits
+from sandbox.interface import Episode, FloatArray
 from sandbox.prepared import LIMIT, pack, unpack
 from sandbox.tracing import MAX_STEPS, Value
 
@@ -45,18 +43,19 @@ def episode_seed(seed: int, key: bytes) -> int:
     return int.from_bytes(digest, "little")
 
 
-class Policy(Acting):
-    """A policy program in a process of its own, which plays one episode at a time.
-
-    After any error it is dead; make a new one.
+class Seat(Acting):
+    """One of the episodes that a process of a policy program plays at the same time.
 
     Attributes:
         may_trace: its class may name attributes to be traced; only then anything about it is asked.
         lives: how many policy objects it has made.
+        number: its place among them.
     """
 
-    def __init__(self, program: Program, channel: Channel) -> None:
-        super().__init__(program, channel)
+    def __init__(self, program: Program, channel: Channel, number: int | None = None) -> None:
+        """``number``: of a process that has the program already; None: it plays no other."""
+        super().__init__(program, channel, number is None)
+        self.number = number or 0
         self.may_trace = tracing.DECLARATION in program.source
         self.lives = self._acts_before = 0
 
@@ -89,29 +88,11 @@ class Policy(Acting):
         if fresh and self.channel.alive:
             self.channel.renew()
         number = episode_seed(seed, self.program.seed_key)
-        payload = BEGIN_HEAD.pack(number, fresh, traced) + values.tobytes()
+        payload = BEGIN_HEAD.pack(number, fresh, traced, self.number) + values.tobytes()
         self.ask(Kind.BEGIN, payload)
         self.lives += bool(fresh)
         self._acts_before += self.acts
         self.acts = 0
-
-    def act(self, observation: FloatArray) -> NDArray[np.float64]:
-        """Return the action, float64 ``(action.size,)``, for an observation ``(n,)``.
-
-        It is finite, and of integers in range for discrete spaces; a Box is not clipped.
-
-        Raises:
-            ProgramError: the program failed.
-        """
-        actions, errors = self._alone.act([observation])
-        for error in errors.values():
-            raise error
-        action: NDArray[np.float64] = actions[0]
-        return action
-
-    @cached_property
-    def _alone(self) -> Together:
-        return Together([self])
 
     def trace(self) -> dict[str, tuple[Value, ...]]:
         """Return what the attributes that ``TRACE`` names were after each act of the episode.
@@ -125,10 +106,35 @@ class Policy(Acting):
         if not self.may_trace:
             return {}
         steps = min(self.acts, MAX_STEPS)
-        reply = self.ask(Kind.TRACE, size=tracing.longest(steps))
+        reply = self.ask(Kind.TRACE, SEAT.pack(self.number), tracing.longest(steps))
         columns = self.parsed(lambda: tracing.parse(reply, steps))
         missing = (None,) * (self.acts - steps)
         return {name: (*values, *missing) for name, values in columns.items()}
+
+
+class Policy(Seat):
+    """A policy program in a process of its own, which plays one episode at a time.
+
+    After any error it is dead; make a new one.
+    """
+
+    def act(self, observation: FloatArray) -> NDArray[np.float64]:
+        """Return the action, float64 ``(action.size,)``, for an observation ``(n,)``.
+
+        It is finite, and of integers in range for discrete spaces; a Box is not clipped.
+
+        Raises:
+            ProgramError: the program failed.
+        """
+        actions, errors = self._alone.act(np.asarray(observation)[np.newaxis])
+        for error in errors.values():
+            raise error
+        action: NDArray[np.float64] = actions[0]
+        return action
+
+    @cached_property
+    def _alone(self) -> Together:
+        return Together([self])
 
     def line_hits(self) -> tuple[tuple[int, int], ...]:
         """Return each line that has run, in order, and in how many acts; 0: only outside of them.
@@ -173,23 +179,6 @@ class Preparation:
     values: bytes
     output: str
     seconds: float
-
-
-def limits_to_prepare(limits: Limits) -> Limits:
-    """Return the limits of a process that only prepares."""
-    return replace(limits, total_seconds=limits.init_seconds + limits.prepare_seconds)
-
-
-def check_file(descriptor: int) -> None:
-    """Check that a program's process may have the file.
-
-    Raises:
-        ValueError: it could be written to, or is empty.
-    """
-    if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY:
-        raise ValueError("the file for prepare must be open for reading only")
-    if not os.fstat(descriptor).st_size:
-        raise ValueError("the file for prepare is empty")
 
 
 def _seed(source: str, key: bytes) -> int:

@@ -6,7 +6,7 @@ import marshal
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
-from types import CodeType, TracebackType
+from types import CodeType
 from typing import Self, TypeVar
 
 from sandbox import frames
@@ -94,10 +94,13 @@ def _compiled(trusted: str) -> CodeType | None:
 class Session:
     """One process of a program. After any error it is dead; make a new one."""
 
-    def __init__(self, program: Program, channel: Channel) -> None:
+    def __init__(self, program: Program, channel: Channel, start: bool = True) -> None:
+        """``start``: give the process the program; otherwise it has it already."""
         self.program = program
         self.channel = channel
         self._output = ""
+        if not start:
+            return
         try:
             code = self.ask(Kind.START, program.task(), _LONGEST_CODE)
             program.code = program.code or bytes(code)
@@ -154,10 +157,5 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sandbox import frames
 from sandbox.errors import BadAction, ProgramError, SandboxError
 from sandbox.frames import HEADER, MAGIC, Kind
 from sandbox.host.channel import MARK, Channel
@@ -27,8 +27,8 @@ class Acting(Session):
         acts: how often it has acted in its episode.
     """
 
-    def __init__(self, program: Program, channel: Channel) -> None:
-        super().__init__(program, channel)
+    def __init__(self, program: Program, channel: Channel, start: bool = True) -> None:
+        super().__init__(program, channel, start)
         self.acts = 0
 
 
@@ -38,20 +38,24 @@ class Together:
     All are written to before any is waited for. Requests and replies lie in two tables, a row a
     policy, so that what is done to all rows is done at once. Nothing else may be asked of the
     policies while ``act`` runs.
+
+    ``seats``: of each process; rows hold an observation and an action for each, side by side.
     """
 
-    def __init__(self, policies: Sequence[Acting]) -> None:
+    def __init__(self, policies: Sequence[Acting], seats: int = 1) -> None:
         self.policies = list(policies)
         self._channels = [policy.channel for policy in self.policies]
         program, count = self.policies[0].program, len(self.policies)
         interface = program.interface
-        self._width, self._space = interface.observation_size, interface.action
-        size, head = interface.action.size, HEADER.size // 8
-        self._call = program.calls.to(Kind.ACT, 8 * size)
-        requests = np.zeros((count, head + (self._width or 0)))
+        self._space = interface.action
+        width = interface.observation_size * seats
+        size, head = interface.action.size * seats, HEADER.size // 8
+        call = program.calls.to(Kind.ACT, 8 * size)
+        self._call = replace(call, seconds=call.seconds * seats)
+        requests = np.zeros((count, head + width))
         self._observations = requests[:, head:]
         self._heads = requests.view(np.uint32)
-        self._heads[:, :4] = MAGIC, Kind.ACT, 0, 8 * (self._width or 0)
+        self._heads[:, :4] = MAGIC, Kind.ACT, 0, 8 * width
         # Room for more than a reply shows what follows it.
         replies = np.zeros((count, head + size + 1))
         self._actions = replies[:, head:-1]
@@ -60,16 +64,10 @@ class Together:
         self._size = HEADER.size + 8 * size
         self._rows = [memoryview(row.data).cast("B") for row in requests]
         self._replies = [memoryview(row.data).cast("B") for row in replies]
-        self._bad = _bad_rows(self._space)
+        self._bad = bad_rows(self._space) if seats == 1 else lambda _: ()
 
-    def act(
-        self, observations: FloatArray | Sequence[FloatArray]
-    ) -> tuple[NDArray[np.float64], dict[int, SandboxError]]:
-        """Return actions for observations, and the errors of policies that failed, by row.
-
-        Args:
-            observations: float64 ``(k, n_obs)``; for ragged observations
-                (``observation_size=None``) k vectors of any lengths.
+    def act(self, observations: FloatArray) -> tuple[NDArray[np.float64], dict[int, SandboxError]]:
+        """Return actions for observations ``(k, n_obs)``, and errors of policies by row.
 
         Returns:
             Actions, float64 ``(k, action.size)``: finite, integers in range for discrete spaces; a
@@ -81,19 +79,20 @@ class Together:
         actions = self._actions.copy()
         for row in self._bad(actions):
             if row not in errors:
-                errors[row] = self._bad_action(row)
+                # The program's process is not believed to have checked.
+                output = self.policies[row].output
+                self.policies[row].close()
+                errors[row] = bad_action(self._space, actions[row], output)
         for policy in self.policies:
             policy.acts += 1
         for row, error in errors.items():
-            self._settle(row, error)
+            self.policies[row].acts -= 1
+            if isinstance(error, ProgramError):
+                error.step = self.policies[row].acts
         return actions, errors
 
-    def _send(
-        self, observations: FloatArray | Sequence[FloatArray], errors: dict[int, SandboxError]
-    ) -> None:
-        rows: Sequence[bytes | memoryview] = self._rows
-        if self._width is not None:
-            self._observations[:] = observations
+    def _send(self, observations: FloatArray, errors: dict[int, SandboxError]) -> None:
+        self._observations[:] = observations
         channels, now = self._channels, monotonic()
         numbers = []
         for row, channel in enumerate(channels):
@@ -106,10 +105,8 @@ class Together:
                 except SandboxError as error:
                     errors[row] = error
         self._heads[:, 2] = self._wanted[:, 2] = numbers
-        if self._width is None:
-            rows = [_message(n, o) for n, o in zip(numbers, observations, strict=True)]
         write = os.write
-        for row, (channel, message) in enumerate(zip(channels, rows, strict=True)):
+        for row, (channel, message) in enumerate(zip(channels, self._rows, strict=True)):
             if row in errors:
                 continue
             try:
@@ -153,32 +150,18 @@ class Together:
         else:
             self._replies[row][HEADER.size : self._size] = body
 
-    def _bad_action(self, row: int) -> BadAction:
-        """Return the error for an action; the program's process is not believed to have checked."""
-        policy = self.policies[row]
-        output = policy.output
-        policy.close()
-        numbers = [float(x) for x in self._actions[row]][:8]
-        if isinstance(self._space, Box):
-            text = f"act() returned {numbers}: every number of an action must be finite"
-        else:
-            text = f"act() must return {expected_action(self._space)}, not {numbers}"
-        return BadAction(text, output=output)
 
-    def _settle(self, row: int, error: SandboxError) -> None:
-        """Say which act it was in; it does not count."""
-        policy = self.policies[row]
-        policy.acts -= 1
-        if isinstance(error, ProgramError):
-            error.step = policy.acts
+def bad_action(space: ActionSpace, action: FloatArray, output: str = "") -> BadAction:
+    """Return the error for numbers ``(size,)`` that are no action."""
+    numbers = action[:8].tolist()
+    if isinstance(space, Box):
+        text = f"act() returned {numbers}: every number of an action must be finite"
+    else:
+        text = f"act() must return {expected_action(space)}, not {numbers}"
+    return BadAction(text, output=output)
 
 
-def _message(sequence: int, observation: FloatArray) -> bytes:
-    data = np.asarray(observation, np.float64).tobytes()
-    return frames.header(Kind.ACT, sequence, len(data)) + data
-
-
-def _bad_rows(space: ActionSpace) -> Callable[[FloatArray], Sequence[int]]:
+def bad_rows(space: ActionSpace) -> Callable[[FloatArray], Sequence[int]]:
     """Return what finds the rows of actions ``(k, size)`` that are no actions."""
     if isinstance(space, Box):
 

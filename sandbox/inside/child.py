@@ -6,7 +6,7 @@ import io
 import marshal
 import mmap
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -20,14 +20,15 @@ from sandbox.frames import (
     HEADER,
     MAGIC,
     REQUESTS,
+    SEAT,
     SEED_HEAD,
     Kind,
 )
 from sandbox.inside.data import Named, Trace, Trajectory, action_values
-from sandbox.inside.faults import Watchdog, fault_payload, late
+from sandbox.inside.faults import Interrupted, Watchdog, fault_payload, late
 from sandbox.inside.policy import CountingProgram, PolicyProgram
 from sandbox.inside.program import FeedbackProgram, PrepareProgram, Program, Task
-from sandbox.interface import ACTION_SPACES, Interface, Limits, Place
+from sandbox.interface import ACTION_SPACES, FloatArray, Interface, Limits, Place
 from sandbox.language import Runtime
 from sandbox.prepared import unpack
 
@@ -117,9 +118,9 @@ def _task(payload: memoryview) -> Task:
 
 
 def _begin(program: PolicyProgram, payload: memoryview) -> tuple[Kind, bytes]:
-    seed, fresh, traced = BEGIN_HEAD.unpack_from(payload)
+    seed, fresh, traced, seat = BEGIN_HEAD.unpack_from(payload)
     constants = np.frombuffer(payload, np.float64, -1, BEGIN_HEAD.size).tolist()
-    program.begin(seed, bool(fresh), bool(traced), constants)
+    program.seat(seat).begin(seed, bool(fresh), bool(traced), constants)
     return Kind.DONE, b""
 
 
@@ -149,7 +150,8 @@ _HANDLERS: dict[int, Callable[[Any, memoryview], tuple[Kind, bytes]]] = {
     Kind.BEGIN: _begin,
     Kind.SUMMARIZE: _summarize,
     Kind.OUTPUT: lambda program, _: (Kind.TEXT, _bytes(program.printer.text)),
-    Kind.TRACE: lambda program, _: (Kind.DATA, program.samples()),
+    Kind.TRACE: lambda program, seat: (Kind.DATA, program.seat(*SEAT.unpack(seat)).samples()),
+    Kind.FAILURE: lambda program, seat: (Kind.DATA, program.seat(*SEAT.unpack(seat)).failure),
     Kind.LINES: lambda program, _: (Kind.DATA, program.lines()),
     Kind.PREPARE: lambda program, seed: (Kind.DATA, program.prepare(*SEED_HEAD.unpack(seed))),
 }
@@ -170,6 +172,9 @@ class _Server:
         self._kind = 0
         self._source = ""
         self._program: Program | None = None
+        self._seats = 1
+        #: Why the seat that acts was interrupted: whatever it makes of that.
+        self._lateness: ProgramError | None = None
 
     def run(self) -> None:
         """Answer requests until the host closes the pipe or the program fails."""
@@ -201,6 +206,7 @@ class _Server:
     def _act(self) -> int:
         """Answer the request to act at hand, and all that follow.
 
+        One holds an observation, or one for each of so many seats, with NaN where nobody sits.
         Returns how many bytes of another request have been read then. Observations are read where
         they arrive and actions are written where they leave, so that a hand-over runs little code
         and touches little memory: between two of them other processes have filled the caches.
@@ -210,12 +216,18 @@ class _Server:
         act, write, readinto = program.act, pipes.write, pipes.readinto
         buffer, end, number = pipes.buffer, pipes.end, pipes.sequence
         observation = np.frombuffer(buffer, np.float64, (end - HEADER.size) // 8, HEADER.size)
-        reply = bytearray(HEADER.size + 8 * program.task.interface.action.size)
+        interface = program.task.interface
+        self._seats = seats = observation.size // (interface.observation_size or 1 << 62) or 1
+        reply = bytearray(HEADER.size + 8 * interface.action.size * seats)
         action = np.frombuffer(reply, np.float64, -1, HEADER.size)
         HEADER.pack_into(reply, 0, MAGIC, Kind.ACTIONS, number, action.nbytes)
         asked, length = bytes(buffer[:8]), bytes(buffer[12:16])
+        rows = list(zip(observation.reshape(seats, -1), action.reshape(seats, -1), strict=True))
         while True:
-            act(observation.copy(), action)
+            if seats == 1:
+                act(observation.copy(), action)
+            else:
+                self._act_seats(program, number * seats, rows)
             watchdog.call = None
             write(reply)
             have = readinto(buffer)
@@ -225,6 +237,30 @@ class _Server:
             reply[8:12] = buffer[8:12]
             number += 1
             watchdog.call = number
+
+    def _act_seats(
+        self, program: PolicyProgram, call: int, rows: Sequence[tuple[FloatArray, FloatArray]]
+    ) -> None:
+        """Let each seat act that has an observation; where one fails the others go on.
+
+        Raises:
+            MemoryLimit: the process is out of memory, which need not be that seat's doing.
+        """
+        watchdog = self._watchdog
+        for seat, (observation, action) in zip(program.seats, rows, strict=False):
+            if observation[0] != observation[0]:
+                continue
+            watchdog.call = call = call + 1
+            self._lateness = None
+            try:
+                seat.act(observation.copy(), action)
+                error = self._lateness
+            except MemoryLimit:
+                raise
+            except ProgramError as fault:
+                error = self._lateness or fault
+            if error is not None:
+                seat.fail(error, action)
 
     def _start(self, task: Task) -> bytes:
         """Load a program; return its code if it was compiled here."""
@@ -245,7 +281,14 @@ class _Server:
         return limits.seconds(REQUESTS[kind].limit)
 
     def _late(self, frame: FrameType | None) -> None:
-        self._tell(late(frame, self._source, REQUESTS[self._kind].what))
+        error = late(frame, self._source, REQUESTS[self._kind].what)
+        if self._kind == _ACT and self._seats > 1:
+            self._lateness = error
+            raise Interrupted
+        try:
+            self._tell(error)
+        finally:
+            os._exit(0)
 
     def _fail(self, error: ProgramError) -> None:
         self._watchdog.call = None

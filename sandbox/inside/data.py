@@ -6,8 +6,7 @@ import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, NoReturn, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -126,9 +125,6 @@ def action_values(rows: FloatArray, space: ActionSpace) -> list[Any]:
     return [row.astype("int64") for row in rows]
 
 
-#: Makes one observation of its vector.
-Observe = Callable[[FloatArray], Any]
-_FLAT = ("observations", "next_observations", "columns")
 #: Characters of a message about a name that is not there.
 _SHOWN = 500
 
@@ -166,8 +162,7 @@ class RecordedEpisode:
     """One episode of T steps.
 
     Attributes:
-        observations: float64 ``(T + 1, n)``, the last one included; where they have no fixed
-            size, a tuple of T + 1 observations as ``act`` gets them.
+        observations: float64 ``(T + 1, n)``, the last one included.
         actions: float64 ``(T, m)``.
         rewards: float64 ``(T,)``.
         terminated: the task ended the episode.
@@ -179,7 +174,7 @@ class RecordedEpisode:
         total_reward: sum of the rewards.
     """
 
-    observations: Any
+    observations: FloatArray
     actions: FloatArray
     rewards: FloatArray
     terminated: bool
@@ -210,34 +205,21 @@ class RecordedData:
         columns: field of an observation -> column of these arrays (an int), or columns (a slice).
     """
 
-    __slots__ = ("actions", "episode", "episodes", "rewards", "terminals", *_FLAT)
-
-    def __init__(
-        self, interface: Interface, observe: Observe | None, pages: mmap.mmap | None
-    ) -> None:
+    def __init__(self, interface: Interface, pages: mmap.mmap | None) -> None:
         """``pages``: of a file of ``sandbox.write_recorded``; None: there is no episode."""
         values: dict[str, Any] = {}
         if pages is not None:
             values |= unpack(memoryview(pages), len(pages), trusted=True)
         if not len(values.get("ends", ())):
             values |= _nothing(interface)
+        self.observations = values["observations"]
         self.actions = values["actions"]
         self.rewards = values["rewards"]
+        self.next_observations = values["next_observations"]
         self.terminals = values["terminals"]
         self.episode = values["episode"]
-        if interface.observation_size is not None:
-            self.observations = values["observations"]
-            self.next_observations = values["next_observations"]
-            self.columns = _columns(values)
-        self.episodes = LazySequence(len(values["ends"]), _maker(values, observe), "episode")
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name in _FLAT:
-            raise AttributeError(
-                f"data.{name}: observations of this task differ in length, so there is no array of"
-                " all; see data.episodes[i].observations"
-            )
-        raise AttributeError(f"data has no attribute {name!r}")
+        self.columns = _columns(values)
+        self.episodes = LazySequence(len(values["ends"]), _maker(values), "episode")
 
     def __repr__(self) -> str:
         return f"<{len(self.episodes)} episodes, {len(self.rewards)} transitions>"
@@ -245,7 +227,7 @@ class RecordedData:
 
 def _nothing(interface: Interface) -> dict[str, Any]:
     """Return the arrays of no episode."""
-    seen = (0, interface.observation_size or 0)
+    seen = (0, interface.observation_size)
     return {
         **dict.fromkeys(("observations", "next_observations"), np.zeros(seen)),
         "actions": np.zeros((0, interface.action.size)),
@@ -263,26 +245,17 @@ def _columns(values: dict[str, Any]) -> Named:
     return Named(columns, "an observation has")
 
 
-def _maker(values: dict[str, Any], observe: Observe | None) -> Callable[[int], RecordedEpisode]:
+def _maker(values: dict[str, Any]) -> Callable[[int], RecordedEpisode]:
     """Return a function that makes the episode of a number."""
     ends = [0, *values["ends"].tolist()]
-    if "numbers" in values:
-        ends_of_rows = np.concatenate([[0], np.cumsum(values["lengths"])])
-
-    def seen(index: int, begin: int, end: int) -> Any:  # noqa: ANN401 - an array or objects
-        if "numbers" not in values:
-            first, last = values["observations"][begin:end], values["next_observations"]
-            return np.concatenate([first, last[end - 1 : end]])
-        # Before each episode stand the last observations of those before it.
-        rows = ends_of_rows[begin + index : end + index + 2]
-        flat = (values["numbers"][a:b].copy() for a, b in pairwise(rows))
-        return tuple(row if observe is None else observe(row) for row in flat)
 
     def make(index: int) -> RecordedEpisode:
         begin, end = ends[index], ends[index + 1]
         success, rewards = int(values["success"][index]), values["rewards"][begin:end]
         return RecordedEpisode(
-            observations=seen(index, begin, end),
+            observations=np.concatenate(
+                [values["observations"][begin:end], values["next_observations"][end - 1 : end]]
+            ),
             actions=values["actions"][begin:end],
             rewards=rewards,
             terminated=bool(values["terminated"][index]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import sys
 import types
@@ -12,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from sandbox.errors import PolicyError, ProgramError
-from sandbox.frames import LINE_HITS
+from sandbox.frames import LINE_HITS, Kind
 from sandbox.inside.actions import converter
+from sandbox.inside.faults import fault_payload
 from sandbox.inside.program import Program, Task
-from sandbox.interface import Box, FloatArray
+from sandbox.interface import FloatArray
 from sandbox.language import FILENAME, Runtime, quoted, readable, shortened
 from sandbox.tracing import MAX_STEPS, Column, pack
 
@@ -23,20 +25,31 @@ _MISSING = object()
 
 
 class PolicyProgram(Program):
-    """A program with a ``Policy`` class."""
+    """A program with a ``Policy`` class.
+
+    Attributes:
+        seats: this, and one like it for each further episode that is played at the same time.
+        failure: the payload of the fault for which its episode ended; empty while it goes on.
+    """
 
     def __init__(self, task: Task, runtime: Runtime) -> None:
         super().__init__(task, runtime)
         self._convert = converter(task.interface.action)
-        space = task.interface.action
-        #: The shape of arrays that are actions as they are.
-        self._plain = space.shape if isinstance(space, Box) and len(space.shape) == 1 else None
         self._policy: Any = None
         self._act: Callable[[Any], Any]
         self._samples: _Samples | None = None
+        self.seats = [self]
+        self.failure = b""
+
+    def seat(self, number: int) -> PolicyProgram:
+        """Return what plays a seat's episode; seats share nothing but the compiled code."""
+        while number >= len(self.seats):
+            self.seats.append(copy.copy(self))
+        return self.seats[number]
 
     def begin(self, seed: int, fresh: bool, traced: bool, constants: Sequence[float]) -> None:
         """Begin an episode: with a new object in a new namespace, or with the one that there is."""
+        self.failure = b""
         try:
             self.runtime.randomness.seed(seed)
             if fresh or self._policy is None:
@@ -80,19 +93,16 @@ class PolicyProgram(Program):
         """Write the action for an observation, an array of its own, into ``(action.size,)``."""
         observe = self.observe
         try:
-            returned = self._act(row if observe is None else observe(row))
-            if (
-                type(returned) is np.ndarray
-                and returned.shape == self._plain
-                and returned.dtype == np.float64
-            ):
-                action[:] = returned
-            else:
-                action[:] = self._convert(returned)
+            action[:] = self._convert(self._act(row if observe is None else observe(row)))
         except BaseException as error:
             raise self.failed(error) from None
         if self._samples is not None:
             self._samples.take()
+
+    def fail(self, error: ProgramError, action: FloatArray) -> None:
+        """End the episode alone: keep the fault, and write NaN for the action."""
+        self.failure = fault_payload(error, Kind.ACT, "")
+        action.fill(np.nan)
 
     def samples(self) -> bytes:
         """Return the trace of the episode so far."""

@@ -178,7 +178,7 @@ class PrepareProgram(Program):
             namespace = self.execute()
             self.find(namespace, self.task.interface.policy_class, "act")
             function = _prepare(namespace)
-            data = RecordedData(self.task.interface, self.observe, self._recorded)
+            data = RecordedData(self.task.interface, self._recorded)
             return _packed(function(data))
         except BaseException as error:
             raise self.failed(error) from None

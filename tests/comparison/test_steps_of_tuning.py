@@ -5,12 +5,12 @@ from written_runs import written_run
 
 from promptpo.common import text
 from promptpo.comparison import Comparison
-from promptpo.comparison.comparison import tables
 from promptpo.comparison.groups import panels
+from promptpo.comparison.page import Row, runs_table
+from promptpo.comparison.tables import tables
 from promptpo.config import RunConfig
 from promptpo.errors import LimitReached
 from promptpo.report.overview import facts
-from promptpo.report.tables import runs_table
 from promptpo.run.limits import Ledger
 from promptpo.store.codec import encode
 from promptpo.store.events import Event, read_log
@@ -36,7 +36,7 @@ def test_every_account_has_them_and_a_curve_rises_over_both(run):
     [panel] = panels([run])
     scores, runs = tables(panel)
     assert scores.rows[0][5].text == runs.rows[0][5].text == "1,000"
-    [row] = runs_table([(Summary.of(run), "run", "")], "runs").rows
+    [row] = runs_table([Row(Summary.of(run), "run")], "runs").rows
     assert "1,000" in [cell.text for cell in row]
     [record] = Comparison(panels([run])).scores
     steps = {name: record[f"{name}_steps"] for name in ("search", "tuning", "selection", "test")}

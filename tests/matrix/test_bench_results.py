@@ -38,7 +38,7 @@ def holes(tmp_path_factory):
 
 
 def page_of(results):
-    return PageView(results).render(results.notes, ["cells.csv"])
+    return PageView(results).page(results.notes, ["cells.csv"]).render()
 
 
 def test_a_run_has_its_held_out_score_normalized_and_what_it_spent(tmp_path):
@@ -116,7 +116,7 @@ def test_published_numbers_are_marked_and_never_mixed_with_ours(full):
 
     page = page_of(full)
     assert page.count("R2PO &amp; co") == 1
-    assert 'R2PO &amp; co<span class="tag">published' in page
+    assert "R2PO &amp; co<small>published</small>" in page
     assert "https://arxiv.org/abs/2605.08315" in page
     ours, published = latex_table(full).split("% Published numbers")
     assert "R2PO \\& co" in published and "R2PO" not in ours

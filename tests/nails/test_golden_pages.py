@@ -1,7 +1,6 @@
 """The data of the pages on runs: reports, comparisons and benchmarks, without their markup."""
 
 from collections import Counter
-from dataclasses import astuple
 
 import pytest
 from bench_folder import cell, suite_of, whole
@@ -10,7 +9,19 @@ from stored import STORED, unpacked
 from written_runs import written_run
 
 import promptpo
-from promptpo.common.blocks import Details, Entries, Figure, Group, Items, Prose, Table, Text
+from promptpo.common.blocks import (
+    Chart,
+    Columns,
+    Details,
+    Entries,
+    Figure,
+    Group,
+    Items,
+    Links,
+    Prose,
+    Table,
+    Text,
+)
 from promptpo.matrix.page import PageView
 from promptpo.matrix.results import BenchRun, read_results
 from promptpo.report.code import Diff, Source
@@ -20,7 +31,8 @@ from promptpo.store.run import load_run
 
 def rows(table):
     """Return a table of a page as lists of texts, its headings first."""
-    return [list(table.columns)] + [[c.text for c in row] for row in table.rows]
+    texts = ([[c.text, c.note, *c.wrong] for c in row] for row in table.rows)
+    return [list(table.columns), *([" / ".join(filter(None, t)) for t in row] for row in texts)]
 
 
 def figures(facts):
@@ -33,13 +45,18 @@ def plain_block(block):  # noqa: PLR0911 - one for each class
         case Table():
             return ["table", block.caption, *rows(block)]
         case Figure():
-            return ["figure", block.caption, [line.name for line in block.chart.lines]]
+            drawn = block.chart.lines if isinstance(block.chart, Chart) else block.chart.marks
+            return ["figure", block.caption, [each.name for each in drawn]]
         case Details() | Group():
             return [block.title, block.note, *map(plain_block, block.blocks)]
         case Text():
             return ["text", block.label, len(block.body), block.file]
         case Prose():
             return block.text
+        case Columns():
+            return [plain_block(part) for part in block.blocks]
+        case Links():
+            return ["links", block.words, *map(list, block.links)]
         case Items():
             return ["items", *block.items]
         case Entries():
@@ -49,6 +66,12 @@ def plain_block(block):  # noqa: PLR0911 - one for each class
         case Diff():
             return ["diff", block.before, block.after, Counter(row.kind for row in block.rows)]
     return type(block).__name__
+
+
+def page_data(page):
+    """Return the data of a page on several runs."""
+    parts = {s.id: [s.title, *map(plain_block, s.blocks)] for s in page.sections}
+    return {"head": [page.title, page.kind, page.about], "facts": figures(page.facts), **parts}
 
 
 def report_data(folder):
@@ -100,10 +123,6 @@ def test_a_benchmark_with_missing_runs_says_the_same(tmp_path):
         row["seconds"] = row["seconds"] and 0.0  # as long as a loaded machine took to write the run
     hold("bench", {
         **{name: told[name] for name in ("aggregates", "cells", "notes", "scores")},
-        "page facts": view.facts,
-        "page matrix": [[row.name, row.unit, *map(astuple, row.cells)] for row in view.specs],
-        "page odds": [[name, *map(astuple, cells)] for name, cells in view.odds],
-        "page cells": rows(view.cells),
-        "page specs": [[v.words, v.missing, *map(astuple, v.published)] for v in view.specs],
+        "page": page_data(view.page(results.notes, ["cells.csv"])),
         "curves": [list(row.values()) for row in results.curve_records()],
     })  # fmt: skip

@@ -94,7 +94,7 @@ def fits_and_can_be_read(open_page):
     """Opens a section of a run's page, wide and narrow, light and dark."""
 
     def check(folder, section):
-        url = write_report([folder]).as_uri()
+        url = write_report(folder).as_uri()
         for width, scheme in ((400, "dark"), (1400, "light")):
             viewport = {"width": width, "height": 900}
             page = open_page(url, viewport=viewport, color_scheme=scheme)

@@ -156,8 +156,8 @@ def test_videos_play_beside_the_page_and_inside_it_below_free_captions(
     copied, open_page, serve, tmp_path
 ):
     write_video(copied / "videos" / "best_seed7.mp4")
-    write_report([copied])
-    alone = write_report([copied], tmp_path / "alone" / "page.html", inline_videos=True)
+    write_report(copied)
+    alone = write_report(copied, tmp_path / "alone" / "page.html", inline_videos=True)
     for url in ((copied / "report.html").as_uri(), serve(copied), alone.as_uri()):
         page = open_page(url)
         page.wait_for_function("document.querySelector('video').readyState >= 2", timeout=20_000)

@@ -16,6 +16,9 @@ def test_the_report_command_names_its_file_or_what_is_wrong_in_one_line(copied):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip() == str(copied / "report.html")
     assert (copied / "report.html").is_file()
+    done = command("report", str(copied), str(copied))
+    assert done.returncode == 2
+    assert "compare" in done.stderr and done.stderr.endswith(" --html FILE\n")
     done = command("report", str(copied), "--to", "/proc/nowhere/x.html")
     assert done.returncode == 2
     assert re.fullmatch(r"promptpo: error: /proc/nowhere/x.html: .* --to\n", done.stderr)

@@ -113,7 +113,7 @@ def test_a_page_shows_traces_and_counts_and_nothing_of_them_is_markup(copied):
     with (copied / "events.jsonl").open("a") as log:
         log.write(json.dumps(event) + "\n")
 
-    html = render_report([load_run(copied)])
+    html = render_report(load_run(copied))
 
     assert "What the policy traced of itself" in html
     assert "<li>&lt;/svg&gt;</li><li>&lt;b&gt;</li>" in html
@@ -128,6 +128,6 @@ def test_a_page_without_either_says_nothing_of_them(copied):
     kept = [line for line in lines if json.loads(line)["type"] != "coverage"]
     assert len(kept) < len(lines)
     log.write_text("".join(kept))
-    html = render_report([load_run(copied)])
+    html = render_report(load_run(copied))
     assert "traced of itself" not in html
     assert 'class="ran' not in html

@@ -102,12 +102,12 @@ def test_values_are_shown_by_kind_and_the_rest_is_in_a_file(section):
 
 
 def test_hostile_values_are_no_markup_and_damaged_ones_are_said_to_be(learned, tmp_path):
-    html = render_report([load_run(learned)])
+    html = render_report(load_run(learned))
     assert HOSTILE not in html and html.count("<script>") == 1
     copied = Path(shutil.copytree(learned, tmp_path / "run"))
     for file in copied.glob("candidates/*/prepared_*"):
         file.write_bytes(b"nonsense")
-    html = render_report([load_run(copied)])
+    html = render_report(load_run(copied))
     assert html.count("computes them again") == 2
     assert "<caption>What it returned" not in html
 

@@ -80,7 +80,7 @@ def words(html):
 
 
 def test_before_and_after_stand_side_by_side_and_failures_by_their_reason(run):
-    html = section(render_report([run]))
+    html = section(render_report(run))
     assert "r01_c01 10,000 20 20 95.5 +75.5 ± 2.2 kept" in words(html)
     assert re.search(r"r01_c02 4,000 +nothing better found", words(html))
     assert "13 plays of other values failed" in html
@@ -92,10 +92,10 @@ def test_what_tuning_did_not_find_stays_away(copied):
     unmoved = (replace(GAIN, after=GAIN.before, matters=None),)
     few = replace(KEPT, constants=(replace(GAIN, matters=None),))
     run = written(copied, tuned(2, replace(LEFT, constants=unmoved)))
-    html = section(render_report([run]))
+    html = section(render_report(run))
     assert re.findall(r'<th scope="col".*?>(.*?)</th>', html) == ["Policy", "Steps", "Outcome"]
     assert "nothing better found" in html and "Constants of" not in html
-    html = section(render_report([written(copied, tuned(1, few))]))
+    html = section(render_report(written(copied, tuned(1, few))))
     assert "too few to tell what matters" in html and "Matters</th>" not in html
 
 

@@ -113,6 +113,11 @@ class Pool:
         self.opened += 1
         return self.host.open(self.program)
 
+    def open_lockstep(self, count):
+        made = self.host.lockstep(self.program, count)
+        self.opened += made is not None
+        return made
+
 
 def played(host, source, *, width=5, parts=1, seeds=SEEDS, room=None, **job):
     runs, pools = [], []
@@ -149,7 +154,8 @@ def test_how_episodes_are_played_changes_nothing(host, name):
     whole = played(host, source, room=room)
     assert (whole.error is None) == (name == "none")
     for how in ({"width": 1}, {"width": 16, "parts": 3}, {"alone": True, "parts": 2}):
-        assert told(played(host, source, room=room, **how)) == told(whole), how
+        run = played(host, source, room=room, **how)
+        assert told(run) == told(whole), how
 
 
 def test_an_episode_that_fails_stops_no_other_and_the_first_one_is_told(host):
@@ -182,11 +188,27 @@ def test_lives_follow_each_other_on_one_object_and_end_with_a_failure(host, alon
 
 
 def test_alone_each_episode_has_a_process_and_else_they_share(host):
-    source = policy()
-    for alone, opened in ((True, len(SEEDS)), (False, 2)):
+    printing = policy("print(1)")
+    for source, alone, opened in (
+        (policy(), True, len(SEEDS)),
+        (policy(), False, 1),
+        (printing, True, len(SEEDS)),
+        (printing, False, 2),
+    ):
         pool = Pool(host, source)
         play(PlayJob(source, SEEDS, alone=alone), 2, pool)
         assert pool.opened == opened
+
+
+def test_where_the_process_of_many_episodes_ends_they_are_played_anew_and_count_again(host):
+    source = policy("if obs[0] == 124 and self.acts == 3: raise MemoryError")
+    pool = Pool(host, source)
+    (run,) = play(PlayJob(source, SEEDS), 16, pool)
+    assert run.error_kind == "memory"
+    assert [r.error is None for r in run.results] == [seed != 124 for seed in SEEDS]
+    taken = sum(map(min, LENGTHS, [2] * len(LENGTHS)))
+    assert run.steps == taken + sum(LENGTHS) - 1
+    assert pool.opened == 1 + len(SEEDS)
 
 
 def test_in_one_process_the_module_is_executed_anew_for_each_episode(host):

@@ -130,6 +130,6 @@ def test_a_protection_that_is_missing_all_of_a_sudden_ends_the_run(monkeypatch, 
     def refused(*args, **kwargs):
         raise sandbox.IsolationUnavailable("not as strictly as asked")
 
-    monkeypatch.setattr(sandbox.Host, "open", refused)
+    monkeypatch.setattr(sandbox.Host, "_spawn", refused)
     with pytest.raises(IsolationError, match="not as strictly as asked"):
         worker.play(JOB)

@@ -137,7 +137,7 @@ def test_all_that_show_a_killed_run_name_one_score(
     assert (summary.best, summary.source, summary.score) == (name, stream, score)
     figure = text.number(score.mean_return)
     assert figure in shown[stream]
-    glance = render_report([run])
+    glance = render_report(run)
     glance = glance[glance.index('id="glance"') :][:2000]
     assert figure in glance
     exported = {n: c for n, c in folder_files(run).items() if isinstance(c, str)}

@@ -108,4 +108,4 @@ def test_a_page_of_a_run_without_instructions_says_nothing_of_them(tmp_path):
     result, _ = run_small(tmp_path, method="random-search", rounds=1, candidates=1)
     record = load_run(result.folder)
     assert RunStatus.of(record).tables == {}
-    assert 'id="method"' not in render_report([record])
+    assert 'id="method"' not in render_report(record)

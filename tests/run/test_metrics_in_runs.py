@@ -75,7 +75,7 @@ def test_terminal_page_and_trackers_show_them(whole, capsys):
     assert "mean return of the worst tenth" in rows
     assert "(lower is better)" in rows
     assert "(at most 32 C in every step: held 12/12)" in rows
-    page = write_report([result.folder]).read_text().replace("<wbr>", "")
+    page = write_report(result.folder).read_text().replace("<wbr>", "")
     for words in ("What else was measured", "Mean of the worst tenth", "held 12/12", "held 0/"):
         assert words in page, words
     feed = Feed()

@@ -45,7 +45,7 @@ def test_it_is_read_with_the_last_scores(folder):
 
 def test_it_has_a_page(folder):
     record = load_run(folder)
-    page = render_report([record])
+    page = render_report(record)
     assert record.best_name in page
     assert "proof" not in page.lower()
 

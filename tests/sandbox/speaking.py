@@ -98,6 +98,14 @@ class Nobody(Process):
 class Abandoned(Channel):
     """A channel that nobody need close: hundreds of them are made."""
 
+    other_end = None
+
+    def kill(self):
+        super().kill()
+        if self.other_end is not None:
+            os.close(self.other_end)
+            self.other_end = None
+
     def __del__(self):
         self.kill()
 
@@ -108,9 +116,12 @@ def written(data, limits=LIMITS, end=True):
     our_read, their_write = os.pipe()
     os.close(their_read)
     os.write(their_write, data)
+    channel = Abandoned(Nobody(), (our_read, our_write), limits)
     if end:
         os.close(their_write)
-    return Abandoned(Nobody(), (our_read, our_write), limits)
+    else:
+        channel.other_end = their_write
+    return channel
 
 
 def policy_over(channel, action, seconds=5.0):

@@ -6,6 +6,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from dataclasses import asdict
 
 import pytest
 
@@ -87,7 +88,7 @@ def test_an_ordinary_user_without_namespaces_is_as_strictly_isolated():
 def test_doctor_prints_every_protection_of_those_that_a_host_has():
     command = [sys.executable, "-m", "sandbox", "doctor"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    record = detect().as_dict()
+    record = asdict(detect())
 
     assert done.stdout.startswith(f"isolation: {record['level']}")
     assert all(name in done.stdout for name in record["protections"])

@@ -10,7 +10,7 @@ from acting import acts, indented, policy
 
 import sandbox
 import sandbox.recorded as recorded_module
-from sandbox import Box, Discrete, Interface, Limits, PolicyError, RecordedEpisode
+from sandbox import Box, Episode, Interface, Limits, PolicyError
 
 INTERFACE = Interface(3, None, Box((1,)))
 GOOD_POLICY = policy("return [0.0]")
@@ -20,7 +20,7 @@ def episode(steps, candidate="r01_c01", number=1, terminated=False, success=None
     rng = np.random.default_rng(steps)
     seen, done = rng.normal(size=(steps + 1, 3)), rng.normal(size=(steps, 1))
     ends = terminated, not terminated, success
-    return RecordedEpisode(seen, done, rng.normal(size=steps), *ends, candidate, number)
+    return Episode(seen, done, rng.normal(size=steps), *ends, {}, candidate, number)
 
 
 EPISODES = [
@@ -117,24 +117,6 @@ def test_without_episodes_there_are_arrays_without_rows(host):
             found = values(host, body, data)
             assert (found["n"], found["c"]) == (0, 0)
             assert [found[k].shape for k in "oaxt"] == [(0, 3), (0, 1), (0, 3), (0,)]
-
-
-RAYS = "class Observation:\n    def __init__(self, flat):\n        self.rays = flat\n"
-RAGGED = Interface(None, RAYS, Discrete(2))
-
-
-def test_ragged_observations_come_as_objects(host):
-    rows = [np.arange(n, dtype=float) for n in (3, 1, 2)]
-    episodes = [RecordedEpisode(rows, np.zeros((2, 1)), np.ones(2), True, False, None, "a", 1)] * 2
-    body = "return {'last': data.episodes[1].observations[-1].rays, 'n': [len(o.rays) for e in"
-    body += " data.episodes for o in e.observations], 'flat': hasattr(data, 'observations')}"
-    with recording(episodes) as data:
-        found = values(host, body, data, RAGGED)
-        with pytest.raises(PolicyError, match="differ in length"):
-            run(host, "return {'o': data.next_observations}", data, RAGGED)
-    assert found["last"].tolist() == [0.0, 1.0]
-    assert found["n"].tolist() == [3, 1, 2, 3, 1, 2]
-    assert found["flat"] is False
 
 
 def test_it_says_what_it_printed_and_how_long_it_took_also_where_it_fails(host):
@@ -269,7 +251,7 @@ def test_the_file_counts_to_no_limit_of_memory(host, monkeypatch):
     monkeypatch.setattr(recorded_module, "_put", put)
     steps, size = 4000, 8000
     seen, ends = np.zeros((steps + 1, size)), (False, True, None)
-    wide = RecordedEpisode(seen, np.zeros((steps, 1)), np.zeros(steps), *ends, "a", 1)
+    wide = Episode(seen, np.zeros((steps, 1)), np.zeros(steps), *ends, {}, "a", 1)
     interface, limits = Interface(size, None, Box((1,))), Limits(memory_mb=64)
     with recording([wide]) as data:
         assert os.fstat(data).st_size > 2 * 8 * steps * size

@@ -27,7 +27,7 @@ from sandbox.errors import REPORTED
 from sandbox.frames import Fault, Kind, clean, header, pack_fault, possible_faults
 from sandbox.host import Summarizer
 from sandbox.host.replies import READY, Calls
-from sandbox.host.together import _bad_rows
+from sandbox.host.together import bad_rows
 from sandbox.inside.faults import fault_payload
 from sandbox.isolation import NOT_STRICT
 
@@ -190,7 +190,7 @@ def test_the_host_s_check_is_that_of_the_definition(start, n, number):
         actions[:, -1] = start
         actions[1, -1] = number
         legal = number in range(start, start + n)
-        assert list(_bad_rows(space)(actions)) == ([] if legal else [1])
+        assert list(bad_rows(space)(actions)) == ([] if legal else [1])
 
 
 SMALL = Limits(output_chars=50, text_chars=60, wall_seconds=0.3)

@@ -184,16 +184,12 @@ def test_the_order_of_sets_is_the_same_in_every_process():
     assert found[0] == found[1]
 
 
-def test_observations_of_any_length_arrive_whole_after_shorter_and_longer_ones(host):
-    ragged, source = Interface(None, None, Box((1,))), policy("return len(obs) + obs.sum()")
-    lengths = [3, 0, 600, 3, 510, 100_000, 510, 511, 600, 511, 8190, 100_000, 8190]
-    found = acts(host, source, ragged, [np.ones(n) for n in lengths])
-    assert found == [[2.0 * n] for n in lengths]
-    for first in (3, 510, 511, 8190):  # the second one comes in parts
-        assert acts(host, source, ragged, map(np.ones, (first, 600, first)))[1] == [1200.0]
-    table = np.random.default_rng(0).normal(size=(3, 50_000))
-    wide = acts(host, policy("return obs.sum()"), Interface(50_000, None, Box((1,))), table)
-    assert wide == [[row.sum()] for row in table]
+def test_observations_of_any_length_arrive_whole(host):
+    for length in (0, 3, 510, 511, 512, 8190, 100_000):  # from some on they come in parts
+        table = np.random.default_rng(0).normal(size=(3, length))
+        wide = Interface(length, None, Box((1,)))
+        source = policy("return len(obs) + obs.sum()")
+        assert acts(host, source, wide, table) == [[length + row.sum()] for row in table]
 
 
 def test_errors_name_the_step_the_line_and_nothing_of_the_host(host):

@@ -16,10 +16,8 @@ from speaking import forged_program, forger
 import sandbox
 from sandbox import (
     BadAction,
-    Box,
     CompileError,
     Disturbed,
-    Interface,
     Limits,
     MemoryLimit,
     Policy,
@@ -90,16 +88,6 @@ def test_one_that_was_killed_from_outside_is_disturbed(host, seconds):
 
     assert actions[:2, 0].tolist() == [10.0, 20.0]
     assert {row: type(error) for row, error in errors.items()} == {2: Disturbed}
-
-
-def test_ragged_observations_go_each_to_its_own(host):
-    source, ragged = policy("return len(obs) + 1 / sum(obs)"), Interface(None, None, Box((1,)))
-    with opened(host, source, 4, ragged) as policies:
-        rows = [np.ones(2), np.ones(0), np.ones(30_000), np.full(1, 0.5)]
-        actions, errors = Together(policies).act(rows)
-
-    assert actions[[0, 2, 3], 0].tolist() == [2.5, 30_000 + 1 / 30_000, 3.0]
-    assert [*errors] == [1]
 
 
 # One compiles for all.

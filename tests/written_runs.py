@@ -4,6 +4,7 @@ import json
 
 from promptpo.config import RunConfig
 from promptpo.methods import find_method
+from promptpo.outcomes import Terms
 from promptpo.store.codec import encode, score_data
 from promptpo.store.events import FORMAT, EventLog
 from promptpo.types import Candidate, Episode, Key, Rollout
@@ -14,11 +15,12 @@ REFERENCES = {
 }
 
 
-def rollout(stream, seeds, returns, successes=None):
+def rollout(stream, seeds, returns, successes=None, objective="mean"):
     hits = [None] * len(returns) if successes is None else successes
     rows = zip(seeds, returns, hits, strict=True)
     episodes = tuple(Episode(seed, value, 100, hit) for seed, value, hit in rows)
-    return Rollout(stream, tuple(seeds), episodes, 100 * len(returns))
+    terms = {} if objective == "mean" else {"terms": Terms(objective)}
+    return Rollout(stream, tuple(seeds), episodes, 100 * len(returns), **terms)
 
 
 def written_run(out, *, search=(10.0, 50.0), test=None, **rest):
@@ -26,11 +28,12 @@ def written_run(out, *, search=(10.0, 50.0), test=None, **rest):
 
     ``test`` are the held-out returns, on seeds that the run's seed decides or on ``test_seeds``.
     With ``successes`` every number is also an episode that succeeds where it is at least 50.
-    Before each candidate come ``tuning`` steps of tuning. What is none of these is a setting.
+    Before each candidate come ``tuning`` steps of tuning. ``ranks`` is the objective of the spec.
+    What is none of these is a setting.
     """
     how = {"test_seeds": None, "successes": False, "cost": 0.01, "status": "finished",
            "spec": "toy", "sha": "0" * 16, "has_facts": False, "twin_of": "",
-           "tuning": 0}  # fmt: skip
+           "tuning": 0, "ranks": "mean"}  # fmt: skip
     how |= {name: rest.pop(name) for name in list(rest) if name in how and name != "spec"}
     how["spec"] = rest.setdefault("spec", "toy")
     config = settings(**{"model": "openai/a", **rest})
@@ -46,7 +49,7 @@ def written_run(out, *, search=(10.0, 50.0), test=None, **rest):
     if test is not None:
         seeds = how["test_seeds"] or range(1000 * config["seed"], 1000 * config["seed"] + len(test))
         hits = [x >= 50 for x in test] if how["successes"] else None
-        played = rollout("test", list(seeds), test, hits)
+        played = rollout("test", list(seeds), test, hits, how["ranks"])
         log.emit("rollout", key=encode(Key.named(best)), digest="held-out", **encode(played))
         log.emit("test", name=best, digest="held-out")
     info = {"config": config, "status": how["status"], "reason": "so it was", "seconds": 1.0}
@@ -87,7 +90,7 @@ def written_rounds(log, search, model, how):
             log.emit("tuning", key=encode(key), **tuned_samples(round_, how["tuning"]))
         if value is not None:
             hits = [value >= 50] if how["successes"] else None
-            played = rollout("search", [round_], [value], hits)
+            played = rollout("search", [round_], [value], hits, how["ranks"])
             candidate = Candidate(key, "class Policy: ...", played)
             log.emit("rollout", key=encode(key), digest=digest, **encode(played))
             if value > highest:

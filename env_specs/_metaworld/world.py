@@ -9,7 +9,10 @@ its own, drawn by the environment itself from the task's full range, whatever ra
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Mapping
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -28,6 +31,10 @@ def make_env(task: str) -> Env:
 
     build: Callable[..., Env] = ENVIRONMENTS[f"{task}-goal-observable"]
     env = build(seed=0)
+    names = vars(sys.modules[type(env)._get_quat_objects.__module__])
+    if "Rotation" in names:
+        names["Rotation"] = _Rotation
+    env._get_curr_obs_combined_no_goal = MethodType(_seen, env)
     # Positions are drawn anew at every reset, from the environment's own generator.
     env._freeze_rand_vec = False
     env.seeded_rand_vec = True
@@ -80,3 +87,57 @@ def expert(task: str) -> Callable[[Env], Callable[[Array], Any]]:
         return act
 
     return factory
+
+
+def _seen(env: Env) -> Array:
+    """Return hand, gripper and objects, shape (18,): Meta-World's method, with fewer arrays."""
+    row = np.zeros(4 + env._obs_obj_max_len)
+    apart = env.data.body("rightclaw").xpos - env.data.body("leftclaw").xpos
+    row[:3] = env.get_endeff_pos()
+    row[3] = min(max(math.sqrt(apart.dot(apart)) / 0.1, 0.0), 1.0)
+    positions, rotations = env._get_pos_objects(), env._get_quat_objects()
+    for n in range(len(positions) // 3):
+        row[7 * n + 4 : 7 * n + 7] = positions[3 * n : 3 * n + 3]
+        row[7 * n + 7 : 7 * n + 11] = rotations[4 * n : 4 * n + 4]
+    return row
+
+
+class _Rotation:
+    """Stands in for SciPy's Rotation where Meta-World observes: the same bits, much faster.
+
+    SciPy's took a third of the time of a step. Its method (F. L. Markley, "Unit quaternion from
+    rotation matrix", Journal of Guidance, Control, and Dynamics 31, 2008) is done here with plain
+    numbers; what is not a rotation within rounding goes to SciPy.
+    """
+
+    def __init__(self, matrix: Array) -> None:
+        self._matrix = matrix
+
+    @classmethod
+    def from_matrix(cls, matrix: Array) -> _Rotation:
+        return cls(matrix)
+
+    def as_quat(self) -> Array:
+        """Return the unit quaternion (x, y, z, w)."""
+        m = (a, b, c), (d, e, f), (g, h, i) = self._matrix.tolist()
+        level = abs(a * d + b * e + c * f) + abs(a * g + b * h + c * i) + abs(d * g + e * h + f * i)
+        sizes = (x * x + y * y + z * z for x, y, z in m)
+        turn = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+        if not (level < 1e-12 and turn > 0.0 and all(abs(size - 1.0) < 1e-6 for size in sizes)):
+            from scipy.spatial.transform import Rotation
+
+            quaternion: Array = Rotation.from_matrix(self._matrix).as_quat()
+            return quaternion
+        trace = a + e + i
+        largest = max(a, e, i, trace)
+        if largest == a:
+            q = [1.0 - trace + 2.0 * a, d + b, g + c, h - f]
+        elif largest == e:
+            q = [b + d, 1.0 - trace + 2.0 * e, h + f, c - g]
+        elif largest == i:
+            q = [c + g, f + h, 1.0 - trace + 2.0 * i, d - b]
+        else:
+            q = [h - f, c - g, d - b, 1.0 + trace]
+        x, y, z, w = q
+        norm = math.sqrt(x * x + y * y + z * z + w * w)
+        return np.array([x / norm, y / norm, z / norm, w / norm])

@@ -123,9 +123,12 @@ def description_problems(text: str, space: Space) -> list[str]:
         return problems or _lacking(text, sorted({n for pair in pairs for n in pair}), space)
     wrong = [bounds for bounds in pairs if not any(_same(bounds, s.bounds) for s in stated)]
     if wrong:
-        said = ", ".join(list(dict.fromkeys(_words(s.bounds) for s in stated))[:4])
+        listed = ", ".join(list(dict.fromkeys(_words(s.bounds) for s in stated))[:4])
         bounds = ", ".join(map(_words, wrong[:4]))
-        return [*problems, f"the description says {said}, but the bounds are {bounds}; write these"]
+        return [
+            *problems,
+            f"the description says {listed}, but the bounds are {bounds}; write these",
+        ]
     return [*problems, *_entry_problems(text, each, stated)]
 
 
@@ -155,8 +158,8 @@ def _entry_problems(text: str, each: Sequence[Bounds], stated: Sequence[Stated])
         number = int(entry[1])
         beside = [s.bounds for s in stated if entry.end() <= s.start < end]
         if beside and number < len(each) and not any(_same(each[number], b) for b in beside):
-            said = _words(beside[0])
-            yield f"the bounds of action[{number}] are {_words(each[number])}, not {said}"
+            words = _words(beside[0])
+            yield f"the bounds of action[{number}] are {_words(each[number])}, not {words}"
 
 
 def _value(text: str) -> float:

@@ -270,9 +270,9 @@ def check_seeds(task: Task, replayed: Sequence[str] | str, effort: Effort) -> It
 
 def _replayed(task: Task, replayed: Sequence[str]) -> Finding:
     """Compare the digests of another process with those of this one, played in another order."""
-    here = digests(task, SEEDS[::-1])[::-1]
-    unlike = [seed for seed, a, b in zip(SEEDS, here, replayed, strict=True) if a != b]
-    different, deterministic = len(set(here)), task.spec.deterministic
+    ours = digests(task, SEEDS[::-1])[::-1]
+    unlike = [seed for seed, a, b in zip(SEEDS, ours, replayed, strict=True) if a != b]
+    different, deterministic = len(set(ours)), task.spec.deterministic
     more: tuple[str, ...] = ()
     problems = []
     if unlike:

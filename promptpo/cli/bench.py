@@ -147,10 +147,7 @@ def _row(run: PlannedRun, status: RunStatus | None) -> tuple[str, ...]:
     head = (run.name, run.label, str(run.seed))
     if status is None:
         return (*head, "", "", "", "", "", "not begun")
-    held_out, score = "", status.held_out
-    if score is not None:
-        rate, held_out = score.get("success_rate"), text.number(score["mean_return"])
-        held_out = held_out if rate is None else f"success {rate:.2f}, {held_out}"
+    held_out = text.score(status.held_out) if status.held_out is not None else ""
     search = f"{status.search_steps:,}"
     others = f"{status.steps - status.search_steps:,}"
     cost = text.money(status.cost) if status.cost is not None else "unknown"

@@ -174,7 +174,7 @@ def tune(arguments: argparse.Namespace) -> int:
     """Tune a policy's numbers: 0 if there is a policy that got through its episodes, else 1."""
     from promptpo.evaluation import find_player
     from promptpo.policies.constants import listed, scales_of
-    from promptpo.run.settings import build, configure, played_again
+    from promptpo.run.settings import build, configure, play_settings
     from promptpo.spec import load_spec
 
     values: dict[str, Any] = vars(arguments)
@@ -200,7 +200,7 @@ def tune(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{player.label}: no constants to tune: no number to choose in it{hint}")
     learned = player.file.learned if player.file.prepared else None
     beside = _beside(to, learned) if to is not None and learned is not None else None
-    settings = {**played_again(player.settings), **values}
+    settings = {**play_settings(player.settings), **values}
     if "test_episodes" not in values:
         settings.pop("test_episodes", None)
     if not settings.get("spec"):

@@ -20,7 +20,14 @@ from numpy.typing import NDArray
 from promptpo.common import text
 from promptpo.common.blocks import Chart, Line
 from promptpo.comparison.groups import Group, Panel
-from promptpo.comparison.scores import Measure, SampleScore, levels, sample_score, value
+from promptpo.comparison.scores import (
+    Measure,
+    SampleScore,
+    in_words,
+    levels,
+    sample_score,
+    value,
+)
 from promptpo.errors import UsageError
 from promptpo.report.axis import Scale, level_name, short_range, stretches, vertical
 from promptpo.store.run import Run
@@ -65,11 +72,14 @@ def curve(group: Group, axis: Axis, measure: Measure) -> Curve | None:
     best of many noisy means is.
     """
     runs = [run for run in group.runs if run.points]
-    if not runs or (axis == "cost" and any(p.cost is None for r in runs for p in r.points)):
+    scores = [[value(point.best, measure) for point in run.points] for run in runs]
+    if not runs or any(score is None for row in scores for score in row):
+        return None
+    if axis == "cost" and any(point.cost is None for run in runs for point in run.points):
         return None
     steps = [
-        (_axis_values(run, axis), np.array([value(p.best, measure) for p in run.points]))
-        for run in runs
+        (_axis_values(run, axis), np.array(row, dtype=np.float64))
+        for run, row in zip(runs, scores, strict=True)
     ]
     begin = max(places[0] for places, _ in steps)
     open_ends = [
@@ -208,7 +218,7 @@ def curves_chart(
             over = all(run.is_over for run in group.runs if run.points)
             lines.append(Line(group.label, x, y, low, high, end=right if over else x[-1]))
     references = levels(panel.references, measure)
-    title = f"Best {measure} in search on {panel.name} over {AXIS_WORDS[axis]}"
+    title = f"Best {in_words(measure)} in search on {panel.name} over {AXIS_WORDS[axis]}"
     bounds = (-0.04, 1.04) if measure == "success" else None
     return Chart(title, AXIS_WORDS[axis], tuple(lines), references, bounds, right=right)
 
@@ -317,7 +327,7 @@ def _draw(axes: Axes, panel: Panel, chart: Chart) -> None:
         words = level_name(name, level, scale)
         axes.annotate(words, (1, lowest), (2, 0), xycoords="axes fraction", va="center", **grey)
     axes.set_title(panel.name, loc="left")
-    axes.set_ylabel(f"best {measure} in search so far")
+    axes.set_ylabel(f"best {in_words(measure)} in search so far")
     axes.set_xlabel(chart.words)
     ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(0, right)
     axes.set_xticks([tick for tick in ticks if tick <= right])

@@ -34,7 +34,7 @@ from promptpo.common.blocks import (
 from promptpo.common.text import side_by_side, task_words
 from promptpo.comparison.curves import AXES, AXIS_WORDS, Axis, Curve, curve, curves_chart
 from promptpo.comparison.groups import Panel
-from promptpo.comparison.scores import Measure, levels, sample_score
+from promptpo.comparison.scores import Measure, in_words, levels, sample_score
 from promptpo.comparison.tables import contrasts_table, metrics_table, scores_table
 from promptpo.report import write_page
 from promptpo.report.overview import Fact
@@ -201,7 +201,9 @@ def panel_blocks(
 ) -> Iterator[Block]:
     """Yield a task's scores, curves over steps, calls and cost, and tests of the differences."""
     if (drawn := scores_chart(panel, measure)) is not None:
-        yield Figure(f"Held-out {measure}, 95% intervals, and what it lies between", drawn)
+        yield Figure(
+            f"Held-out {in_words(measure)}, 95% intervals, and what it lies between", drawn
+        )
     yield scores_table(panel).trimmed()
     yield from metrics_table(panel.groups)
     yield from _curves(panel, measure, charts, css, id_)
@@ -220,7 +222,7 @@ def scores_chart(panel: Panel, measure: Measure) -> Scores | None:
     references = levels(panel.references, measure).items()
     marks += [Mark(name, value, number_words(value, measure)) for name, value in references]
     bounds = (-0.02, 1.02) if measure == "success" else None
-    return Scores(f"Held-out {measure} on {panel.name}", tuple(marks), bounds)
+    return Scores(f"Held-out {in_words(measure)} on {panel.name}", tuple(marks), bounds)
 
 
 def number_words(number: float, measure: str) -> str:
@@ -242,7 +244,9 @@ def _curves(
     few = sum(len(group.runs) for group in panel.groups) <= _OWN_IN_ALL
     for number, (axis, chart) in enumerate(charts.items()):
         own = [*_own_lines(panel, axis, measure, css, chart.right)] if few else []
-        figure = styled(chart, css, f"Best {measure} in search over {AXIS_WORDS[axis]}", own)
+        figure = styled(
+            chart, css, f"Best {in_words(measure)} in search over {AXIS_WORDS[axis]}", own
+        )
         if number:
             yield Details(f"{id_}-{axis}", figure.caption, (figure,), small=True)
             continue

@@ -56,30 +56,28 @@ class Sample(Protocol):
         ...
 
 
-def value(score: Score, measure: Measure) -> float:
-    """Return a score as one number. Raises ValueError for what the task does not define."""
-    number = _number(score, measure)
-    if number is None:
-        raise ValueError(f"the score has no {measure}")
-    return number
+def value(score: Score, measure: Measure) -> float | None:
+    """Return a score as one number; None where it has no such one."""
+    numbers = {"return": score.mean_return, TENTH: score.worst_tenth}
+    return (numbers | {"success": score.success_rate}).get(measure)
 
 
 def levels(references: Mapping[str, Score], measure: Measure) -> dict[str, float]:
     """Return the numbers of the scores that have one, by name."""
-    numbers = {name: _number(score, measure) for name, score in references.items()}
+    numbers = {name: value(score, measure) for name, score in references.items()}
     return {name: number for name, number in numbers.items() if number is not None}
 
 
-def _number(score: Score, measure: Measure) -> float | None:
-    numbers = {"return": score.mean_return, TENTH: score.worst_tenth}
-    return numbers.get(measure, score.success_rate)
+def in_words(measure: Measure) -> str:
+    """Return the name of a measure within a phrase."""
+    return "return of the worst tenth" if measure == TENTH else measure
 
 
 def measures_of(tests: Sequence[Rollout]) -> tuple[Measure, ...]:
     """Return the measures of episodes of one task, the one that ranks policies first."""
     readings = [r.name for r in tests[0].readings] if tests else []
     success = any(e.success is not None for test in tests for e in test.whole)
-    tail = any(test.worst_tenth is not None for test in tests)
+    tail = bool(tests) and all(test.worst_tenth is not None for test in tests)
     return (*["success"] * success, *[TENTH] * tail, "return", *readings)
 
 

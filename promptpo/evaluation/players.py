@@ -30,7 +30,7 @@ from promptpo.rollout import (
     worker_settings,
 )
 from promptpo.rollout.jobs import Baseline
-from promptpo.run.settings import build, played_again, settings_of
+from promptpo.run.settings import build, play_settings, settings_of
 from promptpo.spec import EnvSpec, load_spec
 from promptpo.store.folder import RunFolder
 
@@ -121,7 +121,7 @@ def settings_for(
     shared: dict[str, Any] = {}
     if runs:
         first, task = runs[0], runs[0].settings.get("spec")
-        shared = {k: v for k, v in played_again(first.settings).items() if k in _SHARED}
+        shared = {k: v for k, v in play_settings(first.settings).items() if k in _SHARED}
         if not given.get("spec"):
             if other := next((run for run in runs if run.settings.get("spec") != task), None):
                 raise UsageError(
@@ -135,7 +135,7 @@ def settings_for(
                 notify(note)
     configs = []
     for player in players:
-        config = build(played_again(player.settings), shared, given)
+        config = build(play_settings(player.settings), shared, given)
         if not config.spec:
             raise UsageError(f"{player.label}: give the task that it is for with --spec")
         if config.test_episodes < 1:

@@ -171,8 +171,8 @@ def _with_helpers(blocks: list[_Block], class_name: str) -> str:
         supplied = _top_level_names(code)
         if class_name not in supplied and supplied & missing:
             parts.insert(0, code)
-            needed, here = _names(code)
-            bound |= here
+            needed, defined = _names(code)
+            bound |= defined
             missing = (missing | needed) - bound
     return "\n".join(parts)
 

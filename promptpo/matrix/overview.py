@@ -129,12 +129,14 @@ def open_overview(statuses: Statuses, stream: TextIO) -> Overview:
 
 
 def best_words(status: RunStatus) -> str:
-    """Return the best search score in one number: the success rate, else the return."""
+    """Return the best search score in one number: the success rate, else what ranks policies."""
     best = status.best
     if best is None:
         return ""
     if best.get("success_rate") is not None:
         return f"success {best['success_rate']:.2f}"
+    if best.get("worst_tenth") is not None:
+        return f"worst tenth {text.number(best['worst_tenth'])}"
     return f"return {text.number(best['mean_return'])}"
 
 

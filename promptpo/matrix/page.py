@@ -27,7 +27,7 @@ from promptpo.common.blocks import (
 )
 from promptpo.comparison.curves import AXES, Axis
 from promptpo.comparison.page import Row, looks, number_words, panel_blocks, runs_table, styled
-from promptpo.comparison.scores import Measure
+from promptpo.comparison.scores import Measure, in_words
 from promptpo.matrix.results import BenchResults, BenchRun
 from promptpo.matrix.statistics import Estimate
 from promptpo.matrix.suite import Scale, Suite
@@ -128,7 +128,7 @@ class PageView:
         rows = []
         for spec in self.results.suite.specs:
             measure = self.results.measure(spec)
-            unit = "success rate" if measure == "success" else "return"
+            unit = "success rate" if measure == "success" else in_words(measure)
             head = Cell(spec, href=f"#spec-{spec}", note=unit)
             rows.append((head, *self._cells(spec, measure)))
         caption = (

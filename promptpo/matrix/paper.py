@@ -227,7 +227,7 @@ def latex_table(results: BenchResults) -> str:
 def _scores(results: BenchResults, spec: str) -> list[str]:
     """Return the row of a spec: its name, then a score and its interval for each method."""
     measure = results.measure(spec)
-    row = [f"{spec} (success)" if measure == "success" else spec]
+    row = [spec if measure == "return" else f"{spec} ({measure})"]
     for label in results.suite.labels:
         score = results.scores.get((spec, label))
         if score is None:

@@ -16,7 +16,7 @@ from promptpo.common.blocks import Chart
 from promptpo.comparison.comparison import curve_rows, plain, run_record
 from promptpo.comparison.curves import AXES, Axis, Curve, curve, curves_chart
 from promptpo.comparison.groups import Group, Panel
-from promptpo.comparison.scores import Measure, SampleScore, sample_score, value
+from promptpo.comparison.scores import TENTH, Measure, SampleScore, sample_score, value
 from promptpo.errors import PromptPOError
 from promptpo.matrix.statistics import (
     AGGREGATES,
@@ -30,6 +30,7 @@ from promptpo.matrix.statistics import (
 from promptpo.matrix.suite import Scale, Suite
 from promptpo.stats import Interval
 from promptpo.store.run import Run, load_run
+from promptpo.types import Score
 from promptpo.version import __version__
 
 #: Format of ``comparison.json``; a change that readers must know of raises it.
@@ -149,12 +150,17 @@ def read_results(folder: Path, suite: Suite, runs: Iterable[BenchRun]) -> BenchR
     read = [_read(folder, run) for run in runs]
     begun = {r.spec for r in read if r.record is not None}
     succeed = {r.spec for r in read if r.record is not None and r.record.defines_success}
+    scored = [(r.spec, s) for r in read if r.record is not None for s in _scores(r.record)]
+    by_mean = {spec for spec, score in scored if score.worst_tenth is None}
+    by_tail = {spec for spec, _ in scored} - by_mean
+    lacking = {"success": begun - succeed, TENTH: by_mean}
     filled = []
     for run in read:
         scale = suite.scales.get(run.spec)
-        if scale and scale.measure == "success" and run.spec in begun - succeed:
+        if scale and run.spec in lacking.get(scale.measure, ()):
             scale = None  # of another task of this name: no score of this one lies on it
-        measure: Measure = "success" if run.spec in succeed else "return"
+        ranks = TENTH if run.spec in by_tail else "return"
+        measure: Measure = "success" if run.spec in succeed else ranks
         filled.append(replace(run, scale=scale, measure=scale.measure if scale else measure))
 
     def place(run: BenchRun) -> tuple[int, ...]:
@@ -163,6 +169,12 @@ def read_results(folder: Path, suite: Suite, runs: Iterable[BenchRun]) -> BenchR
         return (*at, run.seed)
 
     return BenchResults(suite, tuple(sorted(filled, key=place)))
+
+
+def _scores(run: Run) -> list[Score]:
+    """Return the best score of search and the held-out one, as far as there are such."""
+    scores = [run.best_score, run.held_out.score if run.held_out else None]
+    return [score for score in scores if score is not None and not score.failed]
 
 
 def _read(folder: Path, run: BenchRun) -> BenchRun:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from promptpo.common.plaintext import shown, unknown_name
-from promptpo.comparison.scores import Measure
+from promptpo.comparison.scores import TENTH, Measure
 from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, SpecError, UsageError
 from promptpo.matrix.plan import read_seeds
@@ -359,13 +359,14 @@ def _matching(word: str) -> Iterator[str]:
 def scale_of(spec: EnvSpec, measure: Measure | None = None) -> Scale:
     """Return the scores of random actions and of the best known policy of a spec.
 
-    The measure is success where the task defines it, unless one is given. Raises UsageError for
-    success where it does not.
+    The measure is what ranks policies, success where the task defines it, unless one is given.
+    Raises UsageError for success where it does not.
     """
     references = spec.reference_scores
     random = references.get("random")
     limits = [(name, references[name]) for name in ("optimum", "expert") if name in references]
-    measure = measure or ("success" if spec.defines_success else "return")
+    ranks = TENTH if spec.objective == "cvar10" else "return"
+    measure = measure or ("success" if spec.defines_success else ranks)
     if measure == "success" and not spec.defines_success:
         raise UsageError(f"{spec.name} defines no success; measure its return")
     if measure == "success":
@@ -373,13 +374,17 @@ def scale_of(spec: EnvSpec, measure: Measure | None = None) -> Scale:
         best, name = rates[0] if rates else (1.0, "")
         source = f"the spec's {name}" if name else "the most that is possible"
         return Scale(measure, random.success_rate if random else None, best, source)
-    lowest = random.mean_return if random else None
-    if row := _data("best_known.toml").get(spec.name):
+    returns = {
+        name: r.worst_tenth if measure == TENTH else r.mean_return for name, r in references.items()
+    }
+    lowest = returns.get("random")
+    known = [(name, most) for name, _ in limits if (most := returns[name]) is not None]
+    if measure == "return" and (row := _data("best_known.toml").get(spec.name)):
         return Scale(measure, lowest, float(row["best"]), str(row["source"]))
-    if not limits:
+    if not known:
         return Scale(measure, lowest, None)
-    name, reference = limits[0]
-    return Scale(measure, lowest, reference.mean_return, f"the spec's {name}")
+    name, most = known[0]
+    return Scale(measure, lowest, most, f"the spec's {name}")
 
 
 def published(tables: Iterable[str], specs: Iterable[str]) -> list[Published]:

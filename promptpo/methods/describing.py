@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from promptpo.common.concurrency import all_of
 from promptpo.common.plaintext import fenced
 from promptpo.errors import LimitReached
 from promptpo.llm.extraction import ReplyRejected, extract_code
 from promptpo.llm.messages import Reply
 from promptpo.methods.base import Services, rolled_out
-from promptpo.methods.contest import hard_seeds, unlike
+from promptpo.methods.contest import hard_seeds
 from promptpo.policies import unreached
 from promptpo.policies.parametric import PROBES
 from promptpo.prompts import promptpo as prompts
@@ -29,6 +30,7 @@ from promptpo.types import (
     Round,
     Trajectory,
     best_round,
+    unique,
     with_candidate,
 )
 
@@ -132,7 +134,7 @@ class Describer:
         """
         best = memory.best
         try:
-            source = extract_code(reply, "Feedback")
+            source = _class_in(reply)
         except ReplyRejected:
             return memory
         if best is None or best.pooled is None or source == self.source:
@@ -149,13 +151,29 @@ class Describer:
         """Describe the last round's candidates; in full the best ones and the second line."""
         rounds, last, second = list(rounds), rounds[-1], memory.second
         in_full = {c.name for c in (best_round(rounds).winner, last.winner, second) if c}
-        for candidate in [c for r in rounds for c in r.candidates]:
-            if candidate.name in in_full or candidate.key.round == last.number:
-                full = candidate.name in in_full
-                rounds = with_candidate(rounds, await self._described(candidate, in_full=full))
+        shown = [
+            c
+            for r in rounds
+            for c in r.candidates
+            if c.name in in_full or c.key.round == last.number
+        ]
+        await all_of(self._ahead(c, in_full=c.name in in_full) for c in shown)
+        for candidate in shown:
+            full = candidate.name in in_full
+            rounds = with_candidate(rounds, await self._described(candidate, in_full=full))
         if second is not None:
             second = next(c for r in rounds for c in r.candidates if c.name == second.name)
         return rounds, replace(memory, rounds=tuple(rounds), second=second)
+
+    async def _ahead(self, candidate: Candidate, *, in_full: bool) -> None:
+        """Have done, side by side with others, what describing a candidate will ask for."""
+        run, services = candidate.pooled, self.services
+        if candidate.score.failed or run is None or self.source is None:
+            return
+        seeds = list(_episodes_of(candidate, run, services.spec.horizon, in_full=in_full).values())
+        await services.summarize(candidate, self.source, seeds)
+        if in_full and self.options.trace and candidate.source is not None:
+            await services.coverage(candidate, seeds)
 
     async def _described(self, candidate: Candidate, *, in_full: bool) -> Candidate:
         """Describe the worst episode of a candidate, or also the median and the best one."""
@@ -182,7 +200,7 @@ class Describer:
     async def _second_line(self, rounds: Sequence[Round]) -> Candidate | None:
         """Return the promising policy of any round that behaves most unlike the best."""
         best = best_round(rounds).winner
-        own = unlike(c for r in rounds for c in r.candidates)
+        own = unique(sorted((c for r in rounds for c in r.candidates), key=lambda c: c.key))
         others = [c for c in own if promising(c, best)][-_LOOKED_AT:]
         if not others:
             return None

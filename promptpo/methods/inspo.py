@@ -260,8 +260,8 @@ class Instructions:
 
     def propose(self, texts: Sequence[str], round_: int) -> list[str]:
         """Put new texts on trial, and return them; known ones are left out."""
-        known = {_words(i.text) for i in (*self.standing.values(), *self.gone)}
-        new = [text for text in texts if _words(text) not in known][: self.options.proposals]
+        texts_so_far = {_words(i.text) for i in (*self.standing.values(), *self.gone)}
+        new = [text for text in texts if _words(text) not in texts_so_far][: self.options.proposals]
         for text in new:
             self._add(text, "on trial", round_)
         return new

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(ParameterOptions):
-    """Those of all methods of compact policies; a round is an iteration."""
+    """Options of all methods of compact policies; a round is an iteration."""
 
 
 class ProPS(ParameterMethod):
-    """Numbers alone."""
+    """ProPS: the model sees parameters and their returns, and nothing of the task."""
 
     Options: ClassVar[type[Options]] = Options
     defaults: ClassVar[Mapping[str, Any]] = {
@@ -46,9 +46,9 @@ class ProPS(ParameterMethod):
         """Play iterations until the last one, a target, the patience or a limit."""
         await self.warm_up(self.config.options.warm_up)
         async for number, count in self.next_rounds():
-            told = history_lines(self.space, self.history)
+            lines = history_lines(self.space, self.history)
             prompt = search_messages(
-                self.services.spec, self.config, self.space, told, number, described=self.described
+                self.services.spec, self.config, self.space, lines, number, described=self.described
             )
             keys = [Key(number, index, role="search") for index in range(1, count + 1)]
             proposed = await all_of(self.propose(key, prompt) for key in keys)

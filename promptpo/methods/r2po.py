@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options(ParameterOptions):
-    """Those of all methods of compact policies, and the paper's variants of the Critic."""
+    """Options of all methods of compact policies, and the variants of the Critic."""
 
     shown: Literal["none", "one", "median", "three"] = option(
         "median",

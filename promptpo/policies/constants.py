@@ -331,10 +331,10 @@ def without_declarations(text: str) -> tuple[str, dict[int, Constant]]:
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name) if name == WORD:
                 raise TunableError(node.lineno, f"{WORD} is a word of its own, not to be defined")
     cuts.sort()
-    gone = [0, *accumulate(end - start for start, end in cuts)]
+    removed = [0, *accumulate(end - start for start, end in cuts)]
     ends = [end for _, end in cuts]
     starts = [c.literal.start for c in constants]
-    places = [start - gone[bisect_right(ends, start)] for start in starts]
+    places = [start - removed[bisect_right(ends, start)] for start in starts]
     return cut(text, cuts), dict(zip(places, constants, strict=True))
 
 

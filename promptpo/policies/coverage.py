@@ -48,16 +48,16 @@ def line_hits(source: str, counts: Counts) -> dict[int, int | None]:
 
     Lines that hold no code (comments, docstrings, ``else:``) are left out, as are class headers.
     """
-    tree, known = tree_of(source), dict(counts)
+    tree, in_steps = tree_of(source), dict(counts)
     hits: dict[int, int | None] = {}
     for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.ClassDef) or not _has_code(node):
             continue
         first, last = _head(node)
-        count = _hits(node, known)
+        count = _hits(node, in_steps)
         if isinstance(node, ast.FunctionDef):
             inside = next((s for s in node.body if _has_code(s)), None)
-            count = _hits(inside, known) if inside else 0
+            count = _hits(inside, in_steps) if inside else 0
         hits.update(dict.fromkeys(range(first, last + 1), count))
     return hits
 

@@ -305,25 +305,25 @@ def _defaults(function: ast.FunctionDef) -> Iterator[Place]:
 
 def _targets(target: ast.expr) -> list[str]:
     """Return the names that are assigned; twice where an element of one is changed."""
-    found: list[str] = []
+    names: list[str] = []
     waiting = [(target, 1)]
     while waiting:
         node, times = waiting.pop()
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name):
-                found += times * [name]
+                names += times * [name]
             case ast.Subscript(value=value):
                 waiting.append((value, 2))
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 waiting += [(part, times) for part in parts]
             case ast.Starred(value=value):
                 waiting.append((value, times))
-    return found
+    return names
 
 
 def _read(tree: ast.AST, marked: Callable[[ast.AST], Iterable[ast.AST]]) -> set[str]:
     """Return names and attributes within the nodes that ``marked`` gives of any, in one walk."""
-    found: set[str] = set()
+    names: set[str] = set()
     inside: set[int] = set()
     waiting = [(tree, False)]
     while waiting:
@@ -331,21 +331,21 @@ def _read(tree: ast.AST, marked: Callable[[ast.AST], Iterable[ast.AST]]) -> set[
         inside.update(map(id, marked(node)))
         within = within or id(node) in inside
         if within and isinstance(node, ast.Name | ast.Attribute):
-            found.add(node.id if isinstance(node, ast.Name) else node.attr)
+            names.add(node.id if isinstance(node, ast.Name) else node.attr)
         waiting += [(child, within) for child in ast.iter_child_nodes(node)]
-    return found
+    return names
 
 
 def reached_by_name(
     tree: ast.Module, names: Iterable[str], without: Iterable[str] = ()
 ) -> set[str]:
     """Return names, and those that the module's functions and classes of these names read."""
-    known = {n.name: n for n in tree.body if isinstance(n, (*_FUNCTIONS, ast.ClassDef))}
+    definitions = {n.name: n for n in tree.body if isinstance(n, (*_FUNCTIONS, ast.ClassDef))}
     reached, waiting = {*names}, [*names]
     while waiting:
         name = waiting.pop()
-        if name in known and name not in without:
-            new = _names([known[name]]) - reached
+        if name in definitions and name not in without:
+            new = _names([definitions[name]]) - reached
             reached |= new
             waiting += new
     return reached

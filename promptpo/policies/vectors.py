@@ -102,21 +102,21 @@ class Vectors:
     def form(self) -> str:
         """The form that a reply is asked to end with."""
         last = self.size - 1
-        shown = [0, 1, last] if last > 2 else range(self.size)
+        indices = [0, 1, last] if last > 2 else range(self.size)
         starts = self.policy.starts
-        parts = [f"params[{i}]: {self._one(starts[i] if starts else 0.0)}" for i in shown]
+        parts = [f"params[{i}]: {self._one(starts[i] if starts else 0.0)}" for i in indices]
         if last > 2:
             parts.insert(2, "...")
         return ", ".join(parts)
 
     def read(self, text: str) -> Vector:
         """Return the last complete set in a text. Raises ValueError with what is wrong with it."""
-        found = list(self._sets(text))
-        if not found:
+        sets = list(self._sets(text))
+        if not sets:
             raise ValueError(f"no parameters found; end with all of them: {self.form}")
-        whole = [each for each in found if len(each) == self.size]
+        whole = [each for each in sets if len(each) == self.size]
         if not whole:
-            raise ValueError(self._missing(found[-1]))
+            raise ValueError(self._missing(sets[-1]))
         values = tuple(whole[-1][i] for i in range(self.size))
         self._check(values)
         return values
@@ -138,12 +138,12 @@ class Vectors:
             current[index] = _value(match[2])
         yield from filter(None, (current,))
 
-    def _missing(self, found: dict[int, float]) -> str:
-        beyond = [i for i in found if i >= self.size]
+    def _missing(self, numbers: dict[int, float]) -> str:
+        beyond = [i for i in numbers if i >= self.size]
         if beyond:
             last = self.size - 1
             return f"there is no params[{max(beyond)}]; the last one is params[{last}]"
-        missing = [f"params[{i}]" for i in range(self.size) if i not in found]
+        missing = [f"params[{i}]" for i in range(self.size) if i not in numbers]
         named = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
         return f"the last set of parameters is not complete: without {named}"
 
@@ -154,8 +154,8 @@ class Vectors:
                 raise ValueError(f"params[{i}] is no finite number")
         for i, (n, start) in enumerate(zip(self.policy.choices, self.policy.starts, strict=True)):
             if values[i] not in range(start, start + n):
-                told = f"{values[i]:g}, must be a whole number from {start} to {start + n - 1}"
-                raise ValueError(f"params[{i}] is {told}")
+                problem = f"{values[i]:g}, must be a whole number from {start} to {start + n - 1}"
+                raise ValueError(f"params[{i}] is {problem}")
 
     def _actions(self, choices: Sequence[float]) -> Vector:
         return tuple(x + s for x, s in zip(choices, self.policy.starts, strict=True))

@@ -144,7 +144,7 @@ class RayExecutor(Executor):
         """Let ``notify`` hear that the cluster is waited for."""
         self._notify = notify
 
-    async def describe(self) -> TaskInfo:
+    async def describe(self, soon: int = 1) -> TaskInfo:
         """Open the environment and the sandbox on each node that there is now.
 
         Raises ClusterError, SpecError or IsolationError where one of them cannot take part.

@@ -64,12 +64,18 @@ class Executor(ABC):
     def close(self) -> None:
         """End every process at once, whatever it is doing."""
 
-    async def describe(self) -> TaskInfo:
+    async def describe(self, soon: int = 1) -> TaskInfo:
         """Open the environment and the sandbox in one worker.
 
+        With it so many that will play ``soon``, of those that there are, begin to open theirs.
         Raises SpecError or IsolationError.
         """
-        return await self.run(DescribeJob())
+        first = asyncio.ensure_future(self.run(DescribeJob()))
+        for _ in range(min(soon, self.slots) - 1):
+            other = asyncio.ensure_future(self.part(DescribeJob(steps=0)))
+            # What fails there fails in the first as well, or will again.
+            other.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await first
 
     async def run(self, job: Job[R]) -> R:
         """Return the answer to one job, of one worker or of several that share its episodes.

@@ -54,7 +54,9 @@ class TaskInfo:
 
 @dataclass(frozen=True)
 class DescribeJob(Job[TaskInfo]):
-    """Open the environment and the sandbox."""
+    """Open the environment and the sandbox, and try so many steps."""
+
+    steps: int = 1
 
 
 @dataclass(frozen=True)

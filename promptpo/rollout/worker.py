@@ -187,11 +187,11 @@ class Worker:
             text_chars=bounds.SUMMARY,
         )
 
-    def describe(self, _: DescribeJob) -> TaskInfo:
+    def describe(self, job: DescribeJob) -> TaskInfo:
         """Open everything once, so that what is missing is said before any model call."""
         interface = self.interface
         host = self.host
-        self.rehearse(RehearsalJob((0,), "zero action"), steps=1)
+        self.rehearse(RehearsalJob((0,), "zero action"), job.steps)
         (task,) = self.open_tasks(1)
         return TaskInfo(
             task.observation_size,

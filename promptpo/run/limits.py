@@ -124,11 +124,11 @@ class Spending:
 
     def _left(self) -> tuple[float, float]:
         """Return the tokens and dollars that are neither spent nor set aside."""
-        gone = sum(self._held.values(), self.lost)
+        used = sum(self._held.values(), self.lost)
         config, spent = self.config, self._spent
         tokens = float("inf") if config.max_tokens is None else config.max_tokens
         cost = float("inf") if config.max_cost is None else config.max_cost
-        return tokens - spent.known_tokens - gone.tokens, cost - spent.known_cost - gone.cost
+        return tokens - spent.known_tokens - used.tokens, cost - spent.known_cost - used.cost
 
     def _room(self, prompt: int) -> int:
         """Return the tokens of a reply for which there is room, after a prompt of so many."""

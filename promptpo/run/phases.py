@@ -16,7 +16,7 @@ from promptpo.run.playing import Play
 from promptpo.run.services import RunServices
 from promptpo.spec import EnvSpec, load_spec
 from promptpo.store.codec import score_data
-from promptpo.types import Candidate, Rollout, Score, best_of
+from promptpo.types import Candidate, Rollout, Score, best_of, unique
 
 #: Selection episodes that finalists who cannot be told apart play at a time.
 _BATCH = 20
@@ -71,26 +71,45 @@ async def _raced(
 ) -> dict[str, Rollout]:
     """Return each finalist's rollout by name, once they are told apart or no more are allowed.
 
-    Those that are tied with the best play no more.
+    Those that are tied with the best play no more. Where all are tied after half of the first
+    episodes, and have succeeded in each, only the one to be chosen plays the other half; if it
+    fails there, all do.
     """
     first, most = services.config.selection
     seeds = episode_seeds(services.config.seed, "selection", most, life=services.config.life)
     named, runs = {c.name: c for c in finalists}, dict[str, Rollout]()
-    names, at, count = list(named), 0, first
+    names, end = list(named), first
 
-    async def play(name: str, which: tuple[int, ...]) -> None:
-        c = named[name]
-        new = await services.player.play_alone(Play.of(c, "selection", which), c.key)
-        runs[name] = Rollout.pooled((runs[name], new)) if name in runs else new
+    async def play(name: str, end: int) -> None:
+        begun = [runs[name]] if name in runs else []
+        left = seeds[sum(len(run.seeds) for run in begun) : end]
+        if left:
+            c = named[name]
+            new = await services.player.play_alone(Play.of(c, "selection", left), c.key)
+            runs[name] = Rollout.pooled((*begun, new))
 
-    while len(names) > 1 and count:
-        await all_of(play(name, seeds[at : at + count]) for name in names)
+    if smallest is not None and first < most:
+        half = services.config.whole(first // 2)
+        await all_of(play(name, half) for name in names)
+        winner, ties = chosen(finalists, runs, smallest)
+        if len(ties) == len(names) and _always_succeed(runs):
+            await play(winner.name, first)
+            if _always_succeed(runs):
+                return runs
+        names = [name for name in names if not runs[name].score.failed]
+    while len(names) > 1:
+        await all_of(play(name, end) for name in names)
         racing = {name: runs[name] for name in names}
         alike = undecided(racing, by_success=True, smallest=smallest)
         names = sorted(alike, key=lambda n: (_surely(runs[n]), runs[n].score), reverse=True)[:_ON]
-        at += count
-        count = min(services.config.whole(_BATCH), most - at)
+        if end == most:
+            break
+        end = min(end + services.config.whole(_BATCH), most)
     return runs
+
+
+def _always_succeed(runs: Mapping[str, Rollout]) -> bool:
+    return all(r.error is None and all(e.success for e in r.whole) for r in runs.values())
 
 
 def chosen(
@@ -157,14 +176,6 @@ async def test(services: RunServices, candidate: Candidate) -> Rollout | None:
     more = {} if parts == [player.digest(play)] else {"parts": parts, "episodes": len(seeds)}
     services.journal.write("test", name=candidate.name, digest=player.digest(play), **more)
     return run
-
-
-def unique(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates without those that are the same policy as an earlier one."""
-    seen: dict[object, Candidate] = {}
-    for candidate in candidates:
-        seen.setdefault(candidate.identity, candidate)
-    return list(seen.values())
 
 
 @dataclass(frozen=True)

@@ -62,11 +62,11 @@ def merge(*layers: Mapping[str, Any], method: str = RunConfig.method) -> dict[st
     Of a layer's ``methods`` (from the tables of a TOML file) those of the chosen method count, and
     stand beside the rest; ``method`` is the one where none is named. Raises UsageError.
     """
-    given = [{k: v for k, v in flat(layer).items() if v is not None} for layer in layers]
-    method = next((g["method"] for g in reversed(given) if "method" in g), method)
+    stated = [{k: v for k, v in flat(layer).items() if v is not None} for layer in layers]
+    method = next((g["method"] for g in reversed(stated) if "method" in g), method)
     config.fields(RunConfig)["method"].check(method)
     merged: dict[str, Any] = {}
-    for each in given:
+    for each in stated:
         merged.update(each.pop("methods", {}).get(method, {}))
         merged.update(each)
     return merged
@@ -206,15 +206,15 @@ def _checked(
     table: Mapping[str, Any],
     declared: Mapping[str, Setting | None],
     what: str,
-    known: Iterable[str],
+    names: Iterable[str],
     after: int = 0,
 ) -> dict[str, Any]:
-    """Return the settings in a table of a file; ``what`` its keys are called, ``known`` are all."""
+    """Return the settings in a table; errors call a key ``what`` and suggest ``names``."""
     settings: dict[str, Any] = {}
     for key, value in table.items():
         name, where = key.replace("-", "_"), f"{path}:{line_of(text, key, after)}"
         if name not in declared:
-            raise UsageError(f"{where}: {unknown_name(what, key, known)}")
+            raise UsageError(f"{where}: {unknown_name(what, key, names)}")
         if name in settings:
             raise UsageError(f"{where}: '{key}' is given twice; leave one of them out")
         check_key(where, name, declared[name], value)
@@ -314,17 +314,17 @@ def _stored(stored: object, *, resuming: bool) -> dict[str, Any]:
     if not isinstance(stored, Mapping) or not isinstance(stored.get("options") or {}, Mapping):
         raise UsageError(f"no settings, but {shown(stored)}")
     settings = {**FORMERLY, "smallest_difference": 0, **flat(stored)}
-    if resuming and (gone := removed_from(settings)):
-        raise UsageError(f"there is no {' and no '.join(gone)} any more")
+    if resuming and (removed := removed_from(settings)):
+        raise UsageError(f"there is no {' and no '.join(removed)} any more")
     settings = without_removed(settings)
     method = settings.get("method", RunConfig.method)
     config.fields(RunConfig)["method"].check(method)
-    known = fields(method)
+    declared = fields(method)
     for name, value in settings.items():
-        if name not in known:
-            raise UsageError(unknown_name("setting", str(name), known))
-        if not known[name].resumable:
-            known[name].check(value)
+        if name not in declared:
+            raise UsageError(unknown_name("setting", str(name), declared))
+        if not declared[name].resumable:
+            declared[name].check(value)
     return settings
 
 
@@ -340,19 +340,19 @@ def removed_from(settings: Mapping[str, Any]) -> list[str]:
 
 def without_removed(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return a run's settings without those that PromptPO no longer has."""
-    gone = {"history"} if settings.get("history") == "optimizer" else set()
-    return {k: v for k, v in settings.items() if k not in gone and k not in REMOVED}
+    removed = {"history"} if settings.get("history") == "optimizer" else set()
+    return {k: v for k, v in settings.items() if k not in removed and k not in REMOVED}
 
 
-def resumed_config(folder: Path, given: dict[str, Any]) -> RunConfig:
-    """Return the settings of an earlier run, those that may change replaced by ``given``.
+def resumed_config(folder: Path, overrides: dict[str, Any]) -> RunConfig:
+    """Return the settings of an earlier run, those that may change replaced by ``overrides``.
 
     Raises UsageError where a setting is given that shaped what the run has already done.
     """
     from promptpo.store.folder import RunFolder
 
     stored = settings_of(RunFolder.open(folder), resuming=True)
-    changed = changes(stored, given, "run")
+    changed = changes(stored, overrides, "run")
     return build(stored, changed)
 
 
@@ -363,29 +363,24 @@ def changes(stored: Mapping[str, Any], given: Mapping[str, Any], what: str) -> d
     """
     method = str(stored.get("method", RunConfig.method))
     given = merge(given, method=method)
-    known = fields(method)
+    declared = fields(method)
     changed = {k: v for k, v in given.items() if stored.get(k) != v}
     for name, value in changed.items():
-        if name not in known or not known[name].resumable:
+        if name not in declared or not declared[name].resumable:
             was = f" (it was {stored[name]})" if name in stored else ""
-            spelled = known[name].flag if name in known else f"--{name}"
-            free = ", ".join(s.flag for s in known.values() if s.resumable)
+            spelled = declared[name].flag if name in declared else f"--{name}"
+            free = ", ".join(s.flag for s in declared.values() if s.resumable)
             raise UsageError(
                 f"{spelled} cannot change when a {what} is resumed{was}; leave it out or start a"
                 f" new {what}; what may change: {free}"
             )
-        known[name].check(value)
+        declared[name].check(value)
     return changed
 
 
-def elsewhere(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a run without those of the machines on which it ran."""
-    where = {"executor", "ray_address"}
+def play_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run that count where its policy is played again, on any machine."""
+    machine = {"executor", "ray_address"}
     if settings.get("executor") == "ray" or settings.get("ray_address"):
-        where.add("workers")
-    return {k: v for k, v in settings.items() if k not in where}
-
-
-def played_again(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a run's settings holds where its policy is played again."""
-    return {k: v for k, v in elsewhere(settings).items() if k in config.fields(PlaySettings)}
+        machine.add("workers")
+    return {k: v for k, v in settings.items() if k in config.fields(PlaySettings).keys() - machine}

@@ -95,7 +95,7 @@ async def _carried_out(
     executor = open_executor(config, spec)
     with contextlib.closing(executor), contextlib.ExitStack() as stack:
         opening("starting the workers")
-        task = await executor.describe()
+        task = await executor.describe(soon=1 if resume else config.candidates)
         opening("opening the run's folder" if resume is None else "reading the log")
         folder, journal = open_run(config, spec, task, listeners, companions, resume, stack)
         if note:

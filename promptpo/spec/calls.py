@@ -103,11 +103,11 @@ class TookTooLong(BaseException):
 @contextlib.contextmanager
 def exit_raises() -> Iterator[None]:
     """Let ``os._exit`` raise ProcessExit meanwhile, in this thread of this process."""
-    real, here = os._exit, (os.getpid(), threading.get_ident())
+    real, caller = os._exit, (os.getpid(), threading.get_ident())
     meanwhile = True
 
     def named(status: int) -> NoReturn:
-        if meanwhile and (os.getpid(), threading.get_ident()) == here:
+        if meanwhile and (os.getpid(), threading.get_ident()) == caller:
             raise ProcessExit(f"os._exit({status!r}) was called")
         real(status)
 

@@ -360,10 +360,10 @@ def _unknown(ref: str, names: set[str], problems: list[str]) -> str:
     path = Path(ref)
     if path.is_dir():
         return f"{ref}: is a folder; name one spec file in it (`promptpo list` shows other specs)"
-    here = {file.stem: file for file in path.parent.glob("*.py")}
+    files = {file.stem: file for file in path.parent.glob("*.py")}
     near = [
-        name if name in names else str(here[name])
-        for name in difflib.get_close_matches(path.stem, {*names, *here}, n=3, cutoff=0.5)
+        name if name in names else str(files[name])
+        for name in difflib.get_close_matches(path.stem, {*names, *files}, n=3, cutoff=0.5)
     ]
     kind = "file" if path.suffix or len(path.parts) > 1 else "spec"
     hint = f"did you mean {', '.join(near)}?" if near else "`promptpo list` shows those with names"

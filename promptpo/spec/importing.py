@@ -99,13 +99,13 @@ class Home:
         own = {str(self.folder), str(self.root)}
         places = [p for p in sys.path if p in own or p not in _APPENDED]
         spec = PathFinder.find_spec(name, places)
-        there = [Path(place) for place in inside]
+        candidates = [Path(place) for place in inside]
         if spec is not None:  # else by an importer of its own, as editable installs have it
             locations = map(Path, [*(spec.submodule_search_locations or ()), spec.origin or ""])
             modules = (p.parent.resolve() / p.stem for p in locations if p.suffix in ("", ".py"))
-            there = [module for module in modules if str(module) in inside]
-        there = [p for p in there if p.is_dir() or p.with_suffix(".py").is_file()]
-        return next((inside[str(p)] for p in there if self.holds(p)), None)
+            candidates = [module for module in modules if str(module) in inside]
+        candidates = [p for p in candidates if p.is_dir() or p.with_suffix(".py").is_file()]
+        return next((inside[str(p)] for p in candidates if self.holds(p)), None)
 
 
 def home_of(path: Path, module: str = "") -> Home:

@@ -104,14 +104,14 @@ def _fitted(returns: Mapping[str, Mapping[int, float]], k: float) -> Mapping[str
 
     seeds = list(dict.fromkeys(seed for played in returns.values() for seed in played))
     raw = np.array([[played.get(seed, np.nan) for seed in seeds] for played in returns.values()])
-    there = np.isfinite(raw)
-    counts = there.sum(axis=0) + k
+    mask = np.isfinite(raw)
+    counts = mask.sum(axis=0) + k
 
     def without_luck(values: NDArray[Any]) -> NDArray[Any]:
-        played: NDArray[Any] = np.where(there, values, 0.0)
-        return played - np.where(there, played.sum(axis=0) / counts, 0.0)
+        played: NDArray[Any] = np.where(mask, values, 0.0)
+        return played - np.where(mask, played.sum(axis=0) / counts, 0.0)
 
-    system = np.diag(there.sum(axis=1)) - (there / counts) @ there.T
+    system = np.diag(mask.sum(axis=1)) - (mask / counts) @ mask.T
     means = np.linalg.solve(system, without_luck(raw).sum(axis=1))
     influence = np.linalg.solve(system, without_luck(raw - means[:, None]))
     errors = np.sqrt(((influence - influence.mean(axis=0)) ** 2).sum(axis=1))

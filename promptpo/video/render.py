@@ -42,7 +42,7 @@ _CLOSE = 1e-6
 
 @dataclass(frozen=True)
 class Options:
-    """Which episodes to film, and how.
+    """Choice of episodes to film, and how they are drawn.
 
     Attributes:
         episodes: some of "best", "median", "worst", or a number: the first so many.

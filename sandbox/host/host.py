@@ -6,7 +6,6 @@ import fcntl
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from sandbox.errors import (
@@ -207,12 +206,7 @@ class Host:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -41,7 +41,8 @@ class Lockstep(Session):
     """A process of a policy program that plays several episodes at the same time.
 
     Where a program fails in one seat, that episode is over and the others go on. Where its process
-    ends (time, memory, a crash), all are over, and which of them did it is not known.
+    ends (memory, a crash, an act that cannot be interrupted), all are over, and it is not known
+    which of them did it.
 
     Attributes:
         seats: what plays them. Use none of them after the process has ended.

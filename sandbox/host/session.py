@@ -6,7 +6,7 @@ import marshal
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
-from types import CodeType, TracebackType
+from types import CodeType
 from typing import Self, TypeVar
 
 from sandbox import frames
@@ -157,10 +157,5 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -25,7 +25,7 @@ from sandbox.frames import (
     Kind,
 )
 from sandbox.inside.data import Named, Trace, Trajectory, action_values
-from sandbox.inside.faults import Watchdog, fault_payload, late
+from sandbox.inside.faults import Interrupted, Watchdog, fault_payload, late
 from sandbox.inside.policy import CountingProgram, PolicyProgram
 from sandbox.inside.program import FeedbackProgram, PrepareProgram, Program, Task
 from sandbox.interface import ACTION_SPACES, FloatArray, Interface, Limits, Place
@@ -172,6 +172,9 @@ class _Server:
         self._kind = 0
         self._source = ""
         self._program: Program | None = None
+        self._seats = 1
+        #: Why the seat that acts was interrupted: whatever it makes of that.
+        self._lateness: ProgramError | None = None
 
     def run(self) -> None:
         """Answer requests until the host closes the pipe or the program fails."""
@@ -214,7 +217,7 @@ class _Server:
         buffer, end, number = pipes.buffer, pipes.end, pipes.sequence
         observation = np.frombuffer(buffer, np.float64, (end - HEADER.size) // 8, HEADER.size)
         interface = program.task.interface
-        seats = observation.size // (interface.observation_size or 1 << 62) or 1
+        self._seats = seats = observation.size // (interface.observation_size or 1 << 62) or 1
         reply = bytearray(HEADER.size + 8 * interface.action.size * seats)
         action = np.frombuffer(reply, np.float64, -1, HEADER.size)
         HEADER.pack_into(reply, 0, MAGIC, Kind.ACTIONS, number, action.nbytes)
@@ -238,12 +241,26 @@ class _Server:
     def _act_seats(
         self, program: PolicyProgram, call: int, rows: Sequence[tuple[FloatArray, FloatArray]]
     ) -> None:
-        """Let each seat act that has an observation: calls of their own to the watchdog."""
+        """Let each seat act that has an observation; where one fails the others go on.
+
+        Raises:
+            MemoryLimit: the process is out of memory, which need not be that seat's doing.
+        """
         watchdog = self._watchdog
         for seat, (observation, action) in zip(program.seats, rows, strict=False):
-            if observation[0] == observation[0]:
-                watchdog.call = call = call + 1
-                seat.act_or_fail(observation.copy(), action)
+            if observation[0] != observation[0]:
+                continue
+            watchdog.call = call = call + 1
+            self._lateness = None
+            try:
+                seat.act(observation.copy(), action)
+                error = self._lateness
+            except MemoryLimit:
+                raise
+            except ProgramError as fault:
+                error = self._lateness or fault
+            if error is not None:
+                seat.fail(error, action)
 
     def _start(self, task: Task) -> bytes:
         """Load a program; return its code if it was compiled here."""
@@ -264,7 +281,14 @@ class _Server:
         return limits.seconds(REQUESTS[kind].limit)
 
     def _late(self, frame: FrameType | None) -> None:
-        self._tell(late(frame, self._source, REQUESTS[self._kind].what))
+        error = late(frame, self._source, REQUESTS[self._kind].what)
+        if self._kind == _ACT and self._seats > 1:
+            self._lateness = error
+            raise Interrupted
+        try:
+            self._tell(error)
+        finally:
+            os._exit(0)
 
     def _fail(self, error: ProgramError) -> None:
         self._watchdog.call = None

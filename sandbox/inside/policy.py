@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sandbox.errors import MemoryLimit, PolicyError, ProgramError
+from sandbox.errors import PolicyError, ProgramError
 from sandbox.frames import LINE_HITS, Kind
 from sandbox.inside.actions import converter
 from sandbox.inside.faults import fault_payload
@@ -99,19 +99,10 @@ class PolicyProgram(Program):
         if self._samples is not None:
             self._samples.take()
 
-    def act_or_fail(self, row: FloatArray, action: FloatArray) -> None:
-        """Act; where that fails write NaN and keep the fault, for other seats go on.
-
-        Raises:
-            MemoryLimit: the process is out of memory, which need not be this seat's doing.
-        """
-        try:
-            self.act(row, action)
-        except MemoryLimit:
-            raise
-        except ProgramError as error:
-            self.failure = fault_payload(error, Kind.ACT, "")
-            action.fill(np.nan)
+    def fail(self, error: ProgramError, action: FloatArray) -> None:
+        """End the episode alone: keep the fault, and write NaN for the action."""
+        self.failure = fault_payload(error, Kind.ACT, "")
+        action.fill(np.nan)
 
     def samples(self) -> bytes:
         """Return the trace of the episode so far."""

@@ -1,7 +1,6 @@
 """The commands on a real run of CartPole: run, resume, eval, list, export; Ctrl-C and failures."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -10,28 +9,18 @@ import time
 from pathlib import Path
 
 import pytest
-from scripted import BAD, GOOD, policy, replies
+from processes import command, environment
+from scripted import BAD, GOOD, events_of, policy, replies, run_folder
 
-import promptpo
+from promptpo.cli import main
 from promptpo.llm.recording import load_header, load_recording
 
-ROOT = Path(promptpo.__file__).parents[1]
-ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
 QUICK = ("--selection-episodes", "5", "--test-episodes", "10", "--workers", "1")
-
-
 LEAN = policy("return int(obs.pole_angle > 0)")
 
 
-def promptpo_cli(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "promptpo", *argv],
-        check=False, cwd=folder, env=ENV, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-
-
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+def finished(tmp_path_factory):
     """The folder in which a recorded run was made, and what the run printed."""
     folder = tmp_path_factory.mktemp("cli")
     script = replies([BAD, LEAN.replace("angle", "tilt"), "I would rather not."], [GOOD, LEAN, BAD])
@@ -40,104 +29,83 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     own = {"history": "published", "probe": 0, "challenge": False}
     settings = {"rounds": 2, "candidates": 3, "episodes": 5, "early_stop": False, "options": own}
     model = script.write(folder / "scripted.jsonl", spec="cartpole", seed=0, **settings)
-    done = promptpo_cli(folder, "--spec", "cartpole", "--model", model, *QUICK)
+    done = command("--spec", "cartpole", "--model", model, *QUICK, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder, done.stdout
 
 
-def only_run(folder: Path) -> Path:
-    (run,) = (folder / "runs" / "cartpole").iterdir()
-    return run
+@pytest.fixture
+def ran(finished, monkeypatch):
+    """The run in that folder, which is the current one."""
+    monkeypatch.chdir(finished[0])
+    return run_folder(Path("runs"))
 
 
-def test_the_closing_lines_name_files_score_cost_and_end(finished: tuple[Path, str]) -> None:
-    folder, out = finished
+def test_the_closing_lines_name_files_score_cost_and_end(finished, ran):
+    out = finished[1]
     lines = out[out.index("best policy") :].splitlines()
-    run = only_run(folder).relative_to(folder)
-    assert lines[0] == f"best policy  {run / 'best' / 'policy.py'}  (r02_c01)"
+    assert lines[0] == f"best policy  {ran / 'best' / 'policy.py'}  (r02_c01)"
     assert lines[1].startswith("held-out     mean return 500")
     assert lines[2] == "compare      return: random 22.8, zero action 9.3, optimum 500"
     assert lines[3] == "cost         9 replies replayed, no tokens, $0.00"
     assert re.fullmatch(r"env steps    search [\d,]+, selection [\d,]+, test 5,000", lines[4])
-    assert lines[5] == f"report       {run / 'report.html'}"
-    assert lines[6] == "ended        all rounds are done"
-    assert len(lines) == 7
+    assert lines[5] == f"report       {ran / 'report.html'}"
+    assert lines[6:] == ["ended        all rounds are done"]
 
 
-def test_list_shows_specs_and_runs(finished: tuple[Path, str]) -> None:
-    folder, _ = finished
-    out = promptpo_cli(folder, "list").stdout
+def test_list_shows_specs_and_runs(ran, capsys):
+    assert main(["list"]) == 0
+    out = capsys.readouterr().out
     assert re.search(r"^cartpole +yes +yes +keep a pole", out, re.MULTILINE)
-    run = re.escape(str(only_run(folder).relative_to(folder)))
-    assert re.search(rf"^{run} +finished +r02_c01\s+held-out mean return 500", out, re.M)
+    assert re.search(rf"^{ran} +finished +r02_c01\s+held-out mean return 500", out, re.M)
 
 
 @pytest.mark.slow
-def test_export_writes_a_recording_that_replays_the_same_scores(
-    finished: tuple[Path, str], tmp_path: Path
-) -> None:
-    folder, _ = finished
+def test_export_writes_a_recording_that_replays_the_same_scores(ran, tmp_path, capsys):
     file = tmp_path / "new.jsonl"
     origin = ("--author", "a person", "--how", "by hand")
     made = ("export", "latest", "--recording", str(file), *origin)
-    assert promptpo_cli(folder, *made).returncode == 0
+    assert main(made) == 0
     header = load_header(file)
-    assert header is not None
-    wanted = (header.spec, header.config["rounds"], header.config["candidates"])
-    assert wanted == ("cartpole", 2, 3)
-    assert header.model == "a person"
+    wanted = (header.spec, header.config["rounds"], header.config["candidates"], header.model)
+    assert wanted == ("cartpole", 2, 3, "a person")
     assert json.loads(file.read_text().splitlines()[0])["how"] == "by hand"
     assert len(load_recording(file).replies) == 9
-    refused = promptpo_cli(folder, *made)
-    assert refused.returncode == 2
-    assert "--force" in refused.stderr
-
-    again = promptpo_cli(tmp_path, "--spec", "cartpole", "--model", f"recorded:{file}", *QUICK)
-    assert again.returncode == 0, again.stderr
-    first, second = (
-        [e for e in events(only_run(f)) if e["type"] == "rollout"] for f in (folder, tmp_path)
-    )
-    assert sorted(map(returns, first)) == sorted(map(returns, second))
-    assert "prompt has changed" not in again.stdout
+    assert main(made) == 2
+    assert "--force" in capsys.readouterr().err
+    again = ("cartpole", "--model", f"recorded:{file}", *QUICK, "--out", str(tmp_path))
+    assert main(again) == 0
+    assert "prompt has changed" not in capsys.readouterr().out
+    first, second = (sorted(map(returns, events_of(f, "rollout")))
+                     for f in (ran, run_folder(tmp_path)))  # fmt: skip
+    assert first == second
 
 
-def events(run: Path) -> list[dict]:
-    return [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+def returns(rollout):
+    key = rollout["stream"], rollout["key"]["round"], rollout["key"]["candidate"]
+    return (*key, [episode["return"] for episode in rollout["episodes"]])
 
 
-def returns(rollout: dict) -> tuple:
-    returns = tuple(episode["return"] for episode in rollout["episodes"])
-    return (rollout["stream"], rollout["key"]["round"], rollout["key"]["candidate"], returns)
-
-
-def test_resuming_a_finished_run_changes_nothing(finished: tuple[Path, str]) -> None:
-    folder, _ = finished
-    run = only_run(folder)
-    before = [e for e in events(run) if e["type"] != "resumed"]
-    done = promptpo_cli(folder, "--resume", "latest")
-    assert done.returncode == 0, done.stderr
-    assert "best policy  runs/cartpole/" in done.stdout
-    assert [e for e in events(run) if e["type"] != "resumed"] == before
-
-
-def test_what_shaped_a_run_cannot_change_on_resuming(finished: tuple[Path, str]) -> None:
-    name = str(only_run(finished[0]))
+def test_resuming_a_finished_run_changes_nothing_and_what_shaped_it_cannot_change(ran, capsys):
+    before = [e for e in events_of(ran) if e["type"] != "resumed"]
+    assert main(["--resume", "latest"]) == 0
+    assert "best policy  runs/cartpole/" in capsys.readouterr().out
+    assert [e for e in events_of(ran) if e["type"] != "resumed"] == before
     for argv, message in (
         (("--candidates", "2"), "--candidates cannot change when a run is resumed (it was 3)"),
         (("--spec", "metaworld_reach"), "not a run of metaworld_reach"),
         (("--preset", "paper"), "cannot change when a run is resumed"),
     ):
-        done = promptpo_cli(finished[0], "--resume", name, *argv)
-        assert message in done.stderr
-        assert done.returncode in (2, 6)
+        assert main(["--resume", str(ran), *argv]) == 2
+        assert message in capsys.readouterr().err
 
 
-def test_ctrl_c_stops_cleanly_and_says_how_to_resume(tmp_path: Path) -> None:
+def test_ctrl_c_stops_cleanly_and_says_how_to_resume(tmp_path):
     process = subprocess.Popen(
         # As `nohup ... &` starts it: with SIGINT ignored.
         ["sh", "-c", "trap '' INT; exec \"$@\"", "sh",
          sys.executable, "-m", "promptpo", "--spec", "cartpole", "--model", "manual", *QUICK],
-        cwd=tmp_path, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob("runs/cartpole/*/prompts/*.prompt.md")):
@@ -147,17 +115,14 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_resume(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert "Traceback" not in err
-    run = only_run(tmp_path).relative_to(tmp_path)
+    run = run_folder(tmp_path / "runs").relative_to(tmp_path)
     assert out.rstrip().endswith(f"-m promptpo --resume {run}")
     assert "best policy  none" in out
 
 
-def test_a_model_that_is_not_configured_is_one_line(tmp_path: Path) -> None:
-    env = {k: v for k, v in ENV.items() if not k.endswith("_API_KEY")}
-    done = subprocess.run(
-        [sys.executable, "-m", "promptpo", "--spec", "cartpole", "--model", "openai/gpt-5"],
-        check=False, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout) == (4, "")
-    assert "OPENAI_API_KEY" in done.stderr
-    assert done.stderr.count("\n") == 1
+def test_a_model_that_is_not_configured_is_one_line(monkeypatch, capsys):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert main(["cartpole", "--model", "openai/gpt-5"]) == 4
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "OPENAI_API_KEY" in err

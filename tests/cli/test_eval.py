@@ -185,28 +185,23 @@ FAILURES = {
         ": the policy failed: TypeError: Policy.act() takes 1 positional",
     ),
     "no policy": (POLICY.replace("Policy", "Pilot"), ": the policy failed: the program must def"),
+    "hangs": (
+        LEAN.replace("return", "while True: pass\n        return"),
+        ":3: the policy failed: act() did not return in time",
+    ),
 }
 
 
-@pytest.mark.parametrize("case", FAILURES)
-def test_a_failure_names_the_line_of_the_file(tmp_path, capsys, case):
-    source, words = FAILURES[case]
-    path = tmp_path / "policy.py"
-    path.write_text(source)
-    arguments = ["--spec", "cartpole", "--episodes", "1", "--workers", "1"]
-    assert main(["eval", str(path), *arguments]) == 1
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith(f"promptpo: error: {path}{words}")
+def test_a_failure_names_the_line_of_the_file(folder, capsys):
+    sources = {f"{name.replace(' ', '_')}.py": source for name, (source, _) in FAILURES.items()}
+    for name, source in sources.items():
+        (folder / name).write_text(source)
+    few = ("--spec", "cartpole", "--episodes", "1", "--set", "act_timeout=0.5")
+    out = evaluate(capsys, *sources, *few, code=1)
+    for name, (_, words) in zip(sources, FAILURES.values(), strict=True):
+        assert f": {name}{words}" in out, name
+    assert main(["eval", "attribute.py", *few, "--workers", "1"]) == 1
+    said, err = capsys.readouterr()
+    assert said == ""
+    assert err.startswith("promptpo: error: attribute.py:9: the policy failed: AttributeError")
     assert err.count("\n") == 1
-
-
-def test_the_line_where_a_policy_hangs_is_named(tmp_path, capsys):
-    path = tmp_path / "policy.py"
-    path.write_text(LEAN.replace("return", "while True: pass\n        return"))
-    arguments = ["--spec", "cartpole", "--episodes", "1", "--workers", "1"]
-    arguments += ["--set", "act_timeout=0.5"]
-    assert main(["eval", str(path), *arguments]) == 1
-    err = capsys.readouterr().err
-    assert "did not return in time" in err
-    assert f"{path}:3: " in err

@@ -1,9 +1,13 @@
 """Meta-World's tasks without a file of their own: rewards, first observations, references."""
 
+import sys
+
 import mujoco
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
+from env_specs._metaworld import world
 from promptpo.checks.description import check_observation
 from promptpo.checks.play import Played, play_episode
 from promptpo.checks.reward import check_reward
@@ -68,6 +72,36 @@ def test_two_objects_are_seen_where_they_are_now_and_one_step_before():
     np.testing.assert_array_equal(at["goal_position"], task.env._target_pos)
     np.testing.assert_array_equal(at["fingertip_position"], task.env.tcp_center)
     task.close()
+
+
+@pytest.mark.parametrize("member", ["reach-v3", "hammer-v3", "stick-pull-v3", "door-open-v3"])
+def test_meta_worlds_own_observation_has_the_same_bits(member, monkeypatch):
+    task = Task.open(load_spec(f"metaworld:{member}"))
+    env, rng = task.env, np.random.default_rng(0)
+    own = vars(sys.modules[type(env)._get_quat_objects.__module__])
+    task.reset(1)
+    for _ in range(60):
+        task.step(rng.uniform(-1, 1, 4))
+        quick = env._get_curr_obs_combined_no_goal()
+        with monkeypatch.context() as patched:
+            if "Rotation" in own:
+                patched.setitem(own, "Rotation", Rotation)
+            assert type(env)._get_curr_obs_combined_no_goal(env).tobytes() == quick.tobytes()
+    task.close()
+
+
+def test_a_rotation_has_the_bits_of_scipys():
+    rng, matrix = np.random.default_rng(0), np.empty(9)
+    near = [np.roll([1.0, 0.0, 0.0, 0.0], n) for n in range(4)]
+    for n in range(2000):
+        quaternion = rng.normal(size=4) if n % 2 else near[n % 8 // 2] + 1e-7 * rng.normal(size=4)
+        mujoco.mju_quat2Mat(matrix, quaternion / np.linalg.norm(quaternion))
+        square = matrix.reshape(3, 3)
+        quick, theirs = (of.from_matrix(square).as_quat() for of in (world._Rotation, Rotation))
+        assert quick.tobytes() == theirs.tobytes()
+    skewed = np.array([[1.0, 0.1, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    quick, theirs = (of.from_matrix(skewed).as_quat() for of in (world._Rotation, Rotation))
+    np.testing.assert_array_equal(quick, theirs)
 
 
 def test_the_goal_is_drawn_from_the_range_that_is_stated():

@@ -16,27 +16,28 @@ SEEDS = range(4)
 
 
 class Twin:
-    """A twin's task, its fields by the names that the original gives them."""
+    """A twin's task, or the original's, its fields by the names that the original gives them."""
 
-    def __init__(self, name: str, seed: int) -> None:
-        self.recipe = RECIPES[name]
-        self.world = self.recipe.drawn_world(seed)
-        self.view = self.recipe.drawn_view(seed, text_of(name)[0].names)
-        self.task = Task.open(load_spec(f"twin:{name}@{seed}"))
+    def __init__(self, name: str, seed: int | str) -> None:
+        recipe, names = RECIPES[name], text_of(name)[0].names
+        drawn = isinstance(seed, int)
+        self.view = recipe.drawn_view(seed, names) if drawn else recipe.plain_view(names)
+        self.names = {name: name for name in names} | self.view.names
+        self.task = Task.open(load_spec(f"twin:{name}@{seed}" if drawn else name))
         self.env = self.task.env.unwrapped
         self.text = " ".join(prompt_parts(self.task.spec).text.split())
         self.task.reset(0)
 
     def fields(self, flat):
         found = {item.name: float(flat[item.start]) for item in layout(self.task.spec.observation)}
-        return {old: found[new] for old, new in self.view.names.items() if new in found}
+        return {old: found[new] for old, new in self.names.items() if new in found}
 
     def step(self, action):
         return self.fields(self.task.step(np.array([float(action)]))[0])
 
     def said(self, pattern: str) -> list[str]:
         """What a pattern, with the original's words for nouns, finds in the prompt."""
-        for old, new in self.view.names.items():
+        for old, new in self.names.items():
             pattern = re.sub(rf"\b{old}\b", new, pattern)
         found = re.search(pattern, self.text)
         assert found, f"{pattern} is not in {self.text}"
@@ -81,7 +82,7 @@ def test_a_world_of_the_originals_numbers_is_the_original():
 # --- CartPole ---------------------------------------------------------------------------------
 
 
-@twins_of("cartpole")
+@twins_of("cartpole", (*SEEDS, "original"))
 def test_forces_and_signs_of_the_cart_are_the_stated_ones(twin):
     sides = twin.said(r"0 pushes the cart to the (\w+), 1 to the (\w+), each")
     along = twin.sign_of("right", "left", r"0 at the centre, positive to the (\w+)")
@@ -97,7 +98,7 @@ def test_forces_and_signs_of_the_cart_are_the_stated_ones(twin):
         assert np.sign(twin.env.state[1]) == right
 
 
-@twins_of("cartpole")
+@twins_of("cartpole", (*SEEDS, "original"))
 def test_an_episode_of_the_cart_ends_where_the_prompt_says(twin):
     (track,) = twin.said(r"more than ([\d.]+) m from the centre")
     degrees, radians = twin.said(r"more than (\d+) degrees \(([\d.]+) rad\)")
@@ -109,7 +110,7 @@ def test_an_episode_of_the_cart_ends_where_the_prompt_says(twin):
             assert twin.task.step(np.array([0.0]))[2] is ends
 
 
-@twins_of("cartpole")
+@twins_of("cartpole", (*SEEDS, "original"))
 def test_the_step_of_the_cart_is_the_stated_one(twin):
     twin.env.state = np.array([0.0, 1.0, 0.0, 0.0])
     moved = twin.step(0)["cart_position"]
@@ -216,9 +217,9 @@ def test_engines_of_the_lander_do_what_the_prompt_says(twin):
     assert turn * left["spin"] > 0 > turn * right["spin"]
 
 
-@twins_of("lunar_lander")
+@twins_of("lunar_lander", (*SEEDS, "original"))
 def test_units_of_the_lander_are_the_stated_ones(twin):
-    names, lander = twin.view.names, twin.env.lander
+    names, lander = twin.names, twin.env.lander
     seen = twin.step(0)
 
     def unit(field):
@@ -230,10 +231,14 @@ def test_units_of_the_lander_are_the_stated_ones(twin):
         ("velocity_x", "velocity_y", "spin"), signs, velocity, strict=True
     ):
         assert sign * seen[field] * unit(field) == pytest.approx(value, abs=1e-4)
+    # 0.6 m is what the legs hold a lander that stands above the ground.
+    place = lander.position.x - 10, lander.position.y - twin.env.helipad_y - 0.6
+    for field, sign, value in zip(("x", "y"), signs[:2], place, strict=True):
+        assert sign * seen[field] * unit(field) == pytest.approx(value, abs=2e-3)
     gravity, step = twin.said(r"gravity is (\S+) m/s\^2, steps are (\S+) s apart")
     assert -twin.env.world.gravity[1] == pytest.approx(float(gravity))
     before = lander.linearVelocity.y
-    twin.step(twin.view.orders["choices"].index(0))
+    twin.step(twin.view.orders["choices"].index(0) if twin.view.orders else 0)
     assert lander.linearVelocity.y - before == pytest.approx(
         -float(gravity) * float(step), rel=0.02
     )

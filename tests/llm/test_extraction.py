@@ -22,25 +22,49 @@ def reason_for(text, finish_reason="stop"):
     return caught.value.reason
 
 
+DOCUMENTED = CLASS.replace(
+    "    def act", '    """Use:\n\n    ```python\n    Policy()\n    ```\n    """\n\n    def act', 1
+)
+ABOVE = f'"""Use:\n```\nPolicy()\n```\n"""\n{CLASS}'
+
+#: Replies, whatever fences stand around the class and in it, and the class.
+FOUND = [
+    (f"```python\n{CLASS}```", CLASS),
+    (f"```py\n{CLASS}```\n", CLASS),
+    (f"```Python title=policy.py\n{CLASS}```", CLASS),
+    (f"```\n{CLASS}```", CLASS),
+    (f"~~~python\n{CLASS}~~~", CLASS),
+    (f"````python\n{CLASS}````", CLASS),
+    (f"Here it is:\n\n```python\n{CLASS}```\n\nIt returns 0.", CLASS),
+    ("1. The class:\n\n" + textwrap.indent(f"```python\n{CLASS}```", "   "), CLASS),
+    (f"```python\n{CLASS}```".replace("\n", "\r\n"), CLASS),
+    (f"```python\n{CLASS.rstrip()}```", CLASS),
+    (f"<think>A ```python block? class Policy: x</think>\n```python\n{CLASS}```", CLASS),
+    (f"I could\n```python\nclass Policy:\n    x = 1\n```\n</think>\n```python\n{CLASS}```", CLASS),
+    (f"```bash\npip install numpy\n```\n```python\n{CLASS}```", CLASS),
+    (f"```python\n{CLASS}```\nUse it:\n```python\nprint(Policy().act(None))\n```", CLASS),
+    (CLASS, CLASS),
+    (f"Here it is: ```python\n{CLASS}```\nThat is all.", CLASS),
+    (f"Here it is: ```\n{CLASS}```", CLASS),
+    (f"1. ```python\n{textwrap.indent(CLASS, '   ')}   ```", CLASS),
+    (f"Here: ~~~python\n{CLASS}~~~\nUse:\n~~~python\nPolicy()\n~~~", CLASS),
+    (f"```python\n{DOCUMENTED}```\nThat is all.", DOCUMENTED),
+    (f"```python\n{ABOVE}```", ABOVE),
+    (f"Here it is: ```py\n{ABOVE}```".replace("\n", "\r\n"), ABOVE),
+    (f"~~~~python\n{DOCUMENTED}~~~~", DOCUMENTED),
+    (f"````markdown\nThe class:\n```python\n{CLASS}```\n````", CLASS),
+    (f"`````\n````md\n```python\n{CLASS}```\n````\n`````", CLASS),
+    (f"```python\n{CLASS}```\n```\n", CLASS),
+    (f"```python\n{CLASS}```\n```\nHope this helps!", CLASS),
+    (f"Here it is: ```python\n{CLASS.rstrip()}```\nThat is all.", CLASS),
+    (textwrap.indent(f'```python\n{CLASS}x = """\n', "  ") + 'y"""\n  ```',
+     f'{CLASS}x = """\ny"""\n'),
+]  # fmt: skip
+
+
 def test_the_class_is_found():
-    for text in (
-        f"```python\n{CLASS}```",
-        f"```py\n{CLASS}```\n",
-        f"```Python title=policy.py\n{CLASS}```",
-        f"```\n{CLASS}```",
-        f"~~~python\n{CLASS}~~~",
-        f"````python\n{CLASS}````",
-        f"Here it is:\n\n```python\n{CLASS}```\n\nIt returns 0.",
-        "1. The class:\n\n" + textwrap.indent(f"```python\n{CLASS}```", "   "),
-        f"```python\n{CLASS}```".replace("\n", "\r\n"),
-        f"```python\n{CLASS.rstrip()}```",
-        f"<think>A ```python block? class Policy: x</think>\n```python\n{CLASS}```",
-        f"I could do\n```python\nclass Policy:\n    x = 1\n```\n</think>\n```python\n{CLASS}```",
-        f"```bash\npip install numpy\n```\n```python\n{CLASS}```",
-        f"```python\n{CLASS}```\nUse it:\n```python\nprint(Policy().act(None))\n```",
-        CLASS,
-    ):
-        assert code_of(text) == CLASS, text
+    for text, code in FOUND:
+        assert code_of(text) == code, text
 
 
 def test_the_last_version_counts_with_the_helpers_that_it_needs_and_no_others():
@@ -96,41 +120,6 @@ def test_code_that_does_not_show_all_that_it_holds_is_refused_with_its_line():
     for hidden in ("\x1b", "\r", "\x00", "\u202e", "\u2066", "\u200b", "\ud800", "\u2028"):
         reason = reason_for("```python\n" + CLASS.replace("0\n", f"'a{hidden}b'\n") + "```")
         assert f"line 3: the code holds the control character U+{ord(hidden):04X}" in reason
-
-
-DOCUMENTED = CLASS.replace(
-    "    def act", '    """Use:\n\n    ```python\n    Policy()\n    ```\n    """\n\n    def act', 1
-)
-ABOVE = f'"""Use:\n```\nPolicy()\n```\n"""\n{CLASS}'
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        (f"Here it is: ```python\n{CLASS}```\nThat is all.", CLASS),
-        (f"Here it is: ```\n{CLASS}```", CLASS),
-        (f"1. ```python\n{textwrap.indent(CLASS, '   ')}   ```", CLASS),
-        (f"Here: ~~~python\n{CLASS}~~~\nUse:\n~~~python\nPolicy()\n~~~", CLASS),
-        (f"```python\n{DOCUMENTED}```\nThat is all.", DOCUMENTED),
-        (f"```python\n{ABOVE}```", ABOVE),
-        (f"Here it is: ```py\n{ABOVE}```".replace("\n", "\r\n"), ABOVE),
-        (f"~~~~python\n{DOCUMENTED}~~~~", DOCUMENTED),
-        (f"````markdown\nThe class:\n```python\n{CLASS}```\n````", CLASS),
-        (f"`````\n````md\n```python\n{CLASS}```\n````\n`````", CLASS),
-        (f"```python\n{CLASS}```\n```\n", CLASS),
-        (f"```python\n{CLASS}```\n```\nHope this helps!", CLASS),
-        (f"Here it is: ```python\n{CLASS.rstrip()}```\nThat is all.", CLASS),
-        (textwrap.indent(f'```python\n{CLASS}x = """\n', "  ") + 'y"""\n  ```',
-         f'{CLASS}x = """\ny"""\n'),
-    ],
-    ids=[
-        "within a line", "without language", "behind a number", "tildes", "docstring",
-        "module docstring", "returns", "longer tildes", "markdown", "fences in fences",
-        "a fence too many", "a fence and a word too many", "glued", "indented less",
-    ],
-)  # fmt: skip
-def test_the_class_is_found_whatever_fences_stand_around_it_and_in_it(text, code):
-    assert code_of(text) == code
 
 
 def test_only_a_block_that_does_not_end_is_cut_off():

@@ -98,9 +98,10 @@ def test_an_answer_without_end_is_read_up_to_a_bound_and_once():
 
 
 def test_an_answer_that_cannot_be_parsed_is_a_failed_call_with_its_beginning():
-    odd = [{"usage": [1, 2]}, {"choices": {"0": 1}}, {"choices": [5]}]
-    members = dict(enumerate(odd, 1))
-    with ScriptedServer(lambda r: Answer(members=members[int(r.call[5:7])])) as server:
+    odd = [Answer(members=members) for members in (
+        {"usage": [1, 2]}, {"choices": {"0": 1}}, {"choices": [5]},
+    )]  # fmt: skip
+    with ScriptedServer(lambda r: odd[int(r.call[5:7]) - 1]) as server:
         errors = ask(settings(server), len(odd))
     assert len(server.requests) == 3 * len(odd)
     for error in errors:
@@ -108,6 +109,10 @@ def test_an_answer_that_cannot_be_parsed_is_a_failed_call_with_its_beginning():
         assert 'not a chat completion: {"id": ' in str(error)
         assert "given up after 3 tries" in str(error)
         assert len(str(error)) < 500
+    bodies = ("<html>Sorry</html>", '{"sorry": [1]}', '{"error": {"sorry": []}}')
+    odd = [Answer(kind="garbage", status=s, text=body) for body in bodies for s in (200, 400)]
+    with ScriptedServer(lambda r: odd[int(r.call[5:7]) - 1]) as server:
+        assert all("orry" in str(error) for error in ask(settings(server), len(odd)))
 
 
 def test_the_calls_in_flight_are_bounded_and_waiting_for_a_slot_is_no_time_of_a_call():

@@ -96,14 +96,6 @@ def test_whatever_is_answered_is_a_reply_or_a_failed_call(provider):
             assert re.fullmatch(r"[^\n\x00-\x1f]{20,900}", str(got)), (sent, got)
 
 
-def test_an_answer_without_a_completion_is_quoted():
-    bodies = ("<html>Sorry</html>", '{"sorry": [1]}', '{"error": {"sorry": []}}')
-    odd = [Answer(kind="garbage", status=s, text=body) for body in bodies for s in (200, 400)]
-    with ScriptedServer(lambda r: odd[int(r.call[5:7]) - 1]) as server:
-        for error in ask(settings(server), len(odd)):
-            assert "orry" in str(error)
-
-
 def test_a_model_that_cannot_work_is_refused_before_there_is_a_folder(tmp_path):
     (tmp_path / "events.jsonl").write_text("{}\n")
     models = {

@@ -55,6 +55,26 @@ def test_a_run_has_its_held_out_score_normalized_and_what_it_spent(tmp_path):
         assert Scale("return", random, best).normalize(110.0) == expected  # not clipped
 
 
+def test_a_spec_is_scored_by_the_worst_tenth_where_that_is_its_objective(tmp_path):
+    suite = suite_of(("walk",), seeds=(0,), scales={"walk": Scale("worst tenth", 0.0, 50.0, "me")})
+    steady, risky = [40.0] * 20, [90.0] * 18 + [10.0] * 2  # the mean of risky is the higher one
+    runs = [
+        cell(tmp_path, label, "walk", 0, search=(40,), test=test, ranks="cvar10")
+        for label, test in (("alpha", steady), ("beta", risky))
+    ]
+    results = read_results(tmp_path, suite, runs)
+    rows = [(r.measure, r.score, r.normalized) for r in results.runs]
+    assert rows == [("worst tenth", 40.0, 0.8), ("worst tenth", 10.0, 0.2)]
+    html = page_of(results)
+    assert "Held-out return of the worst tenth" in html
+    assert "Best return of the worst tenth in search" in html
+    assert "walk (worst tenth)" in latex_table(results)
+
+    by_mean = [cell(tmp_path, "alpha", "walk", 0, search=(40,), test=steady)]
+    (run,) = read_results(tmp_path, suite, by_mean).runs  # another task of this name
+    assert (run.measure, run.score, run.normalized) == ("return", 40.0, None)
+
+
 def test_what_cannot_be_averaged_takes_nothing_from_the_rest(tmp_path):
     def averages(folder, specs, labels, *idle, **rest):
         suite = suite_of(specs, labels, (0,), **rest)

@@ -11,8 +11,8 @@ from rollouts import rollout
 
 from promptpo.config import RunConfig
 from promptpo.run import phases
-from promptpo.run.phases import chosen, smallest_difference, unique
-from promptpo.types import Candidate, Key
+from promptpo.run.phases import chosen, smallest_difference
+from promptpo.types import Candidate, Key, unique
 
 
 def finalist(number, search=1.0, source=None):
@@ -83,15 +83,20 @@ def test_the_smallest_difference_is_a_share_of_the_range(share, references, smal
 
 
 class AlwaysSucceeds:
-    """A player under whom every policy succeeds, in so many steps of return as its name says."""
+    """A player under whom every policy succeeds, with its round as the return.
 
-    def __init__(self):
+    ``falls`` is the round of one that fails after 10 episodes.
+    """
+
+    def __init__(self, falls=0):
         self.played = Counter()
+        self.falls = falls
 
     async def play_alone(self, play, key):
-        self.played[key.name] += len(play.seeds)
-        count = len(play.seeds)
-        run = rollout((float(key.round),) * count, stream="selection", successes=[True] * count)
+        count, before = len(play.seeds), self.played[key.name]
+        self.played[key.name] += count
+        succeeds = key.round != self.falls or before < 10
+        run = rollout((float(key.round),) * count, stream="selection", successes=[succeeds] * count)
         episodes = tuple(
             msgspec.structs.replace(e, seed=s)
             for e, s in zip(run.episodes, play.seeds, strict=True)
@@ -104,7 +109,7 @@ class AlwaysSucceeds:
     [
         (None, (20, 20, 60, 60, 60)),  # three at most play on, until the limit
         (1.5, (20, 60, 60, 20, 60)),  # the fourth is tied with the best
-        (10.0, (20, 20, 20, 20, 20)),
+        (10.0, (10, 10, 10, 10, 20)),  # all are tied and succeed: only the winner plays on
     ],
 )
 def test_finalists_play_on_until_they_are_told_apart_or_tied(smallest, episodes):
@@ -114,3 +119,20 @@ def test_finalists_play_on_until_they_are_told_apart_or_tied(smallest, episodes)
     runs = asyncio.run(phases._raced(services, finalists, smallest))
     assert player.played == dict(zip((c.name for c in finalists), episodes, strict=True))
     assert chosen(finalists, runs)[0].name == "r05_c01"
+
+
+def test_all_finalists_play_on_where_the_one_to_be_chosen_fails():
+    player = AlwaysSucceeds(falls=3)
+    services = SimpleNamespace(config=RunConfig(), player=player)
+    finalists = [Candidate(Key(n, 1), f"text {n}") for n in (1, 2, 3)]
+    runs = asyncio.run(phases._raced(services, finalists, 10.0))
+    assert list(player.played.values()) == [20, 20, 20]
+    assert chosen(finalists, runs, 10.0)[0].name == "r02_c01"
+
+
+def test_a_number_of_selection_episodes_that_is_asked_for_is_played_by_all():
+    player = AlwaysSucceeds()
+    services = SimpleNamespace(config=RunConfig(selection_episodes=12), player=player)
+    finalists = [Candidate(Key(n, 1), f"text {n}") for n in (1, 2)]
+    asyncio.run(phases._raced(services, finalists, 10.0))
+    assert list(player.played.values()) == [12, 12]

@@ -40,14 +40,24 @@ if what == -2:
     return np.nan
 if what == -4:
     return "left"
-while what == -3:
-    pass
+if what == -3:
+    try:
+        while True:
+            pass
+    except BaseException:
+        return 0
+while what == -6:
+    try:
+        while True:
+            pass
+    except BaseException:
+        pass
 if what == -5:
     raise MemoryError
 return 10 * obs[0]
 """).replace("class Policy:", "class Policy:\n    TRACE = ('phase',)")
-FAULTS = {-1: PolicyError, -2: BadAction, -4: BadAction}
-ENDS = {-3: TimeLimit, -5: MemoryLimit}
+FAULTS = {-1: PolicyError, -2: BadAction, -3: TimeLimit, -4: BadAction}
+ENDS = {-5: MemoryLimit, -6: TimeLimit}
 
 
 @pytest.fixture

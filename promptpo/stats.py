@@ -37,6 +37,11 @@ class Interval:
     level: float = 0.95
 
 
+def ends(interval: Interval | None) -> tuple[float, float] | None:
+    """Return low and high, as records and JSON have them; None without an interval."""
+    return (interval.low, interval.high) if interval else None
+
+
 def worst_tenth(values: Sequence[float]) -> float:
     """Return the mean of the lowest tenth of the values; of fewer than ten it is the lowest.
 

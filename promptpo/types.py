@@ -127,12 +127,17 @@ class Candidate:
         """Name of the folder under ``candidates/``, e.g. ``r02_c03``."""
         return self.key.name
 
+    @property
+    def parts(self) -> tuple[Rollout, ...]:
+        """All search episodes behind its score, in the parts in which it played them."""
+        return self.later if self.rollout is None else (self.rollout, *self.later)
+
     @cached_property
     def pooled(self) -> Rollout | None:
         """All search episodes behind its score, as one rollout; None where it has not played."""
         if self.rollout is None or not self.later:
             return self.rollout
-        return Rollout.pooled((self.rollout, *self.later))
+        return Rollout.pooled(self.parts)
 
     @cached_property
     def score(self) -> Score:
@@ -152,6 +157,14 @@ def identity(source: str | None, prepared: str | None) -> str | tuple[str, str] 
 def by_score(candidate: Candidate) -> tuple[Score, int, int]:
     """Return the order of candidates: the search score; of equal ones the earliest is the best."""
     return candidate.score, -candidate.key.round, -candidate.key.candidate
+
+
+def unique(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the candidates without those that are the same policy as an earlier one."""
+    policies: dict[object, Candidate] = {}
+    for candidate in candidates:
+        policies.setdefault(candidate.identity, candidate)
+    return list(policies.values())
 
 
 def best_of(candidates: Iterable[Candidate]) -> Candidate:

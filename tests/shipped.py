@@ -6,9 +6,10 @@ import sys
 from functools import cache
 
 import pytest
+from processes import command
 
 from promptpo.spec import shipped_specs
-from promptpo.spec.catalog import SHIPPED_FOLDER, expanded
+from promptpo.spec.catalog import expanded
 
 #: Whether tests go through all that are alike.
 EVERY = bool(os.environ.get("EVERY_MEMBER"))
@@ -31,9 +32,7 @@ def checked_without(package, spec, folder):
     """What `promptpo check SPEC` comes to where a package is missing, in every process of it."""
     missing = f"raise ModuleNotFoundError('it is not installed', name={package!r})\n"
     (folder / f"{package}.py").write_text(missing)
-    command = [sys.executable, "-m", "promptpo", "check", "--quick", spec]
-    env = os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{SHIPPED_FOLDER.parent}"}
-    return subprocess.run(command, check=False, capture_output=True, text=True, env=env)
+    return command("check", "--quick", spec, first=[folder])
 
 
 def shipped() -> list[object]:

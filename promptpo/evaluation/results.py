@@ -21,7 +21,7 @@ from promptpo.comparison.tables import (
 )
 from promptpo.errors import UsageError
 from promptpo.spec import EnvSpec, Reference
-from promptpo.stats import Interval
+from promptpo.stats import Interval, ends
 from promptpo.store import evals
 from promptpo.store.codec import digest, encode, further_scores, score_data
 from promptpo.types import Rollout, Score
@@ -105,9 +105,9 @@ class Evaluation:
             source_sha=digest(self.source) if self.source else None,
             error=self.error or None,
             mean_return=None if failed else self.mean_return,
-            mean_return_interval=_bounds(self.mean_return_interval),
+            mean_return_interval=ends(self.mean_return_interval),
             success_rate=self.success_rate,
-            success_rate_interval=_bounds(self.success_rate_interval),
+            success_rate_interval=ends(self.success_rate_interval),
             steps=r.steps,
             clipped=r.clipped,
             episodes=r.whole,
@@ -155,10 +155,6 @@ def _references(references: Mapping[str, Reference]) -> dict[str, dict[str, floa
         name: score_data(Score(r.mean_return, r.success_rate, worst_tenth=r.worst_tenth)) or {}
         for name, r in references.items()
     }
-
-
-def _bounds(interval: Interval | None) -> tuple[float, ...] | None:
-    return (interval.low, interval.high) if interval else None
 
 
 def _lines(rows: Sequence[Row]) -> str:

@@ -15,7 +15,7 @@ from promptpo.config import RunConfig
 from promptpo.errors import LimitReached
 from promptpo.methods.base import Services, rolled_out
 from promptpo.racing import undecided
-from promptpo.types import Candidate, Rollout, Round, best_of, with_candidate
+from promptpo.types import Candidate, Rollout, Round, best_of, unique, with_candidate
 
 #: Racing adds so many episodes at a time; a policy plays so many fresh ones in a round at most, and
 #: all of a round's candidates together so many for each of them beyond the first.
@@ -68,7 +68,8 @@ class Contest:
         whole, at = self.services.config.whole, len(self.first)
         batch, most, left = whole(BATCH), whole(MOST), whole(EXTRA_EACH) * len(entrants)
         while self.services.config.races and at < most:
-            played = {c.name: c.pooled for c in unlike(standing.values())}
+            oldest_first = sorted(standing.values(), key=lambda c: c.key)
+            played = {c.name: c.pooled for c in unique(oldest_first)}
             names = undecided({name: run for name, run in played.items() if run is not None})
             if len(names) < 2 or left < batch * len(names):
                 break
@@ -109,7 +110,7 @@ class Contest:
         for candidate in raced:
             earlier = [c for r in rounds for c in r.candidates if c.identity == candidate.identity]
             for same in earlier if pools and candidate.source is not None else ():
-                pooled = _with_parts(same, parts_of(candidate))
+                pooled = _with_parts(same, candidate.parts)
                 if pooled is not same:
                     rounds = with_candidate(rounds, pooled)
                     self.services.record(pooled)
@@ -119,23 +120,9 @@ class Contest:
 
 def _with_parts(candidate: Candidate, parts: Iterable[Rollout]) -> Candidate:
     """Return a candidate with further episodes, of which it has played none."""
-    played = {seed for part in parts_of(candidate) for seed in part.seeds}
+    played = {seed for part in candidate.parts for seed in part.seeds}
     new = [part for part in parts if played.isdisjoint(part.seeds)]
     return replace(candidate, later=(*candidate.later, *new)) if new else candidate
-
-
-def parts_of(candidate: Candidate) -> tuple[Rollout, ...]:
-    """Return all search episodes of a candidate, in the parts in which it played them."""
-    own = () if candidate.rollout is None else (candidate.rollout,)
-    return (*own, *candidate.later)
-
-
-def unlike(candidates: Iterable[Candidate]) -> list[Candidate]:
-    """Return the candidates that are policies of their own; of equal ones the earliest."""
-    seen: dict[object, Candidate] = {}
-    for candidate in sorted(candidates, key=lambda c: c.key):
-        seen.setdefault(candidate.identity, candidate)
-    return list(seen.values())
 
 
 def known_before(candidate: Candidate, rounds: Sequence[Round]) -> Candidate:
@@ -144,7 +131,7 @@ def known_before(candidate: Candidate, rounds: Sequence[Round]) -> Candidate:
         return candidate
     for earlier in (c for r in rounds for c in r.candidates):
         if earlier.identity == candidate.identity and earlier.rollout is not None:
-            return replace(candidate, later=parts_of(earlier), parents=(earlier.name,))
+            return replace(candidate, later=earlier.parts, parents=(earlier.name,))
     return candidate
 
 

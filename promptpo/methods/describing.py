@@ -17,7 +17,7 @@ from promptpo.errors import LimitReached
 from promptpo.llm.extraction import ReplyRejected, extract_code
 from promptpo.llm.messages import Reply
 from promptpo.methods.base import Services, rolled_out
-from promptpo.methods.contest import hard_seeds, unlike
+from promptpo.methods.contest import hard_seeds
 from promptpo.policies import unreached
 from promptpo.policies.parametric import PROBES
 from promptpo.prompts import promptpo as prompts
@@ -30,6 +30,7 @@ from promptpo.types import (
     Round,
     Trajectory,
     best_round,
+    unique,
     with_candidate,
 )
 
@@ -133,7 +134,7 @@ class Describer:
         """
         best = memory.best
         try:
-            source = extract_code(reply, "Feedback")
+            source = _class_in(reply)
         except ReplyRejected:
             return memory
         if best is None or best.pooled is None or source == self.source:
@@ -199,7 +200,7 @@ class Describer:
     async def _second_line(self, rounds: Sequence[Round]) -> Candidate | None:
         """Return the promising policy of any round that behaves most unlike the best."""
         best = best_round(rounds).winner
-        own = unlike(c for r in rounds for c in r.candidates)
+        own = unique(sorted((c for r in rounds for c in r.candidates), key=lambda c: c.key))
         others = [c for c in own if promising(c, best)][-_LOOKED_AT:]
         if not others:
             return None

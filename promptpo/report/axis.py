@@ -48,19 +48,23 @@ class Scale:
 
 
 def compared(
-    values: Iterable[float], best: float | None = None, context: Iterable[float] = ()
+    values: Iterable[float],
+    best: float | tuple[float, float] | None = None,
+    context: Iterable[float] = (),
 ) -> tuple[float, float]:
     """Return the smallest and the largest of what is to be compared.
 
     Args:
         values: what is compared; what is not finite does not count.
-        best: what must be seen; the largest value by default.
+        best: what must be seen, a value or a range; the largest value by default.
         context: what is seen where it lies near.
     """
     above = sorted((v for v in values if math.isfinite(v)), reverse=True)
     if not above:
         above = sorted((v for v in context if math.isfinite(v)), reverse=True) or [0.0]
-    low = high = above[0] if best is None or not math.isfinite(best) else best
+    low, high = best if isinstance(best, tuple) else (best, best)
+    if low is None or high is None or not math.isfinite(high - low):
+        low = high = above[0]
     below = sorted(v for v in above if v < low)
     above = [v for v in above if v > high]
     while above or below:

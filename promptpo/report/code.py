@@ -227,21 +227,31 @@ def _unchanged(lines: Sequence[str], i1: int, i2: int, j1: int, *, last: bool) -
 
 def _marked(line: str, ranges: Ranges) -> Markup:
     """Return a line with some ranges of it marked."""
-    if not ranges:
-        return escape(line)
-    html, at = Markup(), 0
+    parts, at = [], 0
     for start, stop in ranges:
-        html += escape(line[at:start]) + Markup("<mark>%s</mark>") % line[start:stop]
+        parts += [escape(line[at:start]), "<mark>", escape(line[start:stop]), "</mark>"]
         at = stop
-    return html + escape(line[at:])
+    return Markup("".join([*parts, escape(line[at:])]))  # noqa: S704 - all parts are escaped
 
 
 def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
-    """Return difflib's opcodes; one replacement of all by all where they would take too long."""
+    """Return difflib's opcodes; one replacement of all by all where they would take too long.
+
+    What both begin and end with is set apart first: most lines differ in a single number.
+    """
     if not alignable(old, new):
         return [("replace", 0, len(old), 0, len(new))]
-    blank = difflib.SequenceMatcher(lambda part: not part.strip(), old, new, autojunk=False)
-    return [*blank.get_opcodes()]
+    most = min(len(old), len(new))
+    first = next((i for i in range(most) if old[i] != new[i]), most)
+    last = next((i for i in range(most - first) if old[-1 - i] != new[-1 - i]), most - first)
+    stop, end = len(old) - last, len(new) - last
+    blank = difflib.SequenceMatcher(
+        lambda part: not part.strip(), old[first:stop], new[first:end], autojunk=False
+    )
+    codes = [("equal", 0, first, 0, first)] if first else []
+    for kind, i1, i2, j1, j2 in blank.get_opcodes():
+        codes.append((kind, i1 + first, i2 + first, j1 + first, j2 + first))
+    return [*codes, *([("equal", stop, len(old), end, len(new))] if last else [])]
 
 
 def _word_changes(before: str, after: str, most: int) -> tuple[Ranges, Ranges, int]:

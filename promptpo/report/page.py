@@ -12,7 +12,7 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -25,12 +25,14 @@ from markupsafe import Markup, escape
 from promptpo.common import text
 from promptpo.common.blocks import (
     Block,
+    Cell,
     Columns,
     Details,
     Figure,
     Group,
     Prose,
     Section,
+    Table,
     Text,
 )
 from promptpo.common.plaintext import clean
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
 _TEXTS, _SOURCES, _DIFFERENCES, _PLOTS = 1_500_000, 1_000_000, 800_000, 400_000
 
 #: Characters that the values of plots may take, which the page's script draws.
-_SERIES = 1_600_000
+_SERIES = 2_000_000
 
 #: Least room for a text, a source and a difference; fewest and most points of a line of a plot.
 _LEAST_TEXT, _LEAST_SOURCE, _LEAST_DIFFERENCE, _POINTS = 1500, 40_000, 3000, (40, 300)
@@ -104,6 +106,7 @@ class RunView:
         held_out, search: the scores of the best policy, on held-out and on search episodes.
         figures: the held-out score beside the reference values.
         film: the name and the address of a film of the best policy; None where there is none.
+        strip: moments of it side by side, as an address that holds them; empty where there is none.
         policy: the address of its file; empty where there is none.
         activity: what it waits for, where it goes on.
         sections: all else.
@@ -116,6 +119,7 @@ class RunView:
     search: list[Fact]
     figures: list[Figure]
     film: tuple[str, str] | None
+    strip: str
     policy: str
     activity: str
     sections: list[Section]
@@ -131,9 +135,9 @@ def run_view(run: Run, page: Path | None = None, *, inline_videos: bool = False)
         name = file.stem.replace("_seed", ", seed ").replace("_", " ")
         if not inline_videos:
             return name, address(file)
-        return name, "data:video/mp4;base64," + base64.b64encode(file.read_bytes()).decode()
+        return name, _inlined(file, "video/mp4")
 
-    policy = run.folder / "best" / "policy.py"
+    policy, strip = run.folder / "best" / "policy.py", run.folder / "videos" / "strip.jpg"
     films = tuple(map(video, sorted((run.folder / "videos").glob("*.mp4"))))
     sections = (
         overview.policy_section(run),
@@ -158,10 +162,16 @@ def run_view(run: Run, page: Path | None = None, *, inline_videos: bool = False)
         overview.figures(run.evidence if run.test is None else None),
         score_figures(run),
         films[0] if films else None,
+        _inlined(strip, "image/jpeg") if strip.is_file() else "",
         address(policy) if policy.is_file() else "",
         activity(run),
         [section for section in sections if section],
     )
+
+
+def _inlined(file: Path, kind: str) -> str:
+    """Return an address that holds the content of a file."""
+    return f"data:{kind};base64,{base64.b64encode(file.read_bytes()).decode()}"
 
 
 def render_report(
@@ -253,6 +263,33 @@ def render(template: str, view: Page | RunView, title: str, state: str) -> str:
     )
 
 
+def rows_of(table: Table, ids: Collection[str]) -> Markup:
+    """Return the rows of a table; ``ids`` are the places of the page that cells may lead to.
+
+    Not in a template, which takes three times as long for thousands of cells.
+    """
+    numeric, heads = table.numeric, [escape(name) for name in table.columns]
+    rows = []
+    for row in table.rows:
+        cells = [_cell(cell, heads[i], numeric[i], ids, i == 0) for i, cell in enumerate(row)]
+        rows.append(f"<tr{' class=won' if row[0].strong else ''}>{''.join(cells)}</tr>\n")
+    return Markup("".join(rows))  # noqa: S704 - all parts are escaped
+
+
+def _cell(cell: Cell, head: str, numeric: bool, ids: Collection[str], first: bool) -> str:
+    shown = str(escape(cell.text)).replace("/", "/<wbr>")
+    if cell.href and (cell.href[0] != "#" or cell.href[1:] in ids):
+        shown = f'<a href="{escape(cell.href)}">{shown}</a>'
+    shown += f"<small>{escape(cell.note)}</small>" if cell.note else ""
+    shown += "".join(f'<small class="is-failed">{escape(words)}</small>' for words in cell.wrong)
+    css = " ".join(filter(None, ("num" * numeric, f"is-{escape(cell.kind)}" if cell.kind else "")))
+    look = f' class="{css}"' if css else ""
+    sort = "" if cell.sort is None else f' data-sort="{escape(cell.sort)}"'
+    if first:
+        return f"<th scope=row{sort}{look}>{shown}</th>"
+    return f'<td{sort} data-label="{head}"{look}>{shown}</td>'
+
+
 def _policy(style: str, script: str, *, live: bool) -> str:
     """Return the content security policy.
 
@@ -296,7 +333,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     series = {f"s{i}" for i in range(1, 9)}
-    environment.globals.update(chart=chart, fitting=fitting, series_names=series)
+    environment.globals.update(chart=chart, fitting=fitting, rows_of=rows_of, series_names=series)
     environment.globals.update(kind=lambda b: type(b).__name__)
     environment.filters.update(code=with_code, plural=text.plural)
     return environment

@@ -69,7 +69,7 @@ class Variable:
     @cached_property
     def shown(self) -> tuple[float, float]:
         """The range that is drawn: of the best episode, and of others that are near."""
-        best = self.ranges[0][0] if self.ranges else 0.0
+        best = self.ranges[0] if self.ranges else 0.0
         return compared([v for ends in self.ranges for v in ends], best)
 
     @property

@@ -16,7 +16,7 @@ from promptpo.run.playing import Play
 from promptpo.run.services import RunServices
 from promptpo.spec import EnvSpec, load_spec
 from promptpo.store.codec import score_data
-from promptpo.types import Candidate, Rollout, Score, best_of
+from promptpo.types import Candidate, Rollout, Score, best_of, unique
 
 #: Selection episodes that finalists who cannot be told apart play at a time.
 _BATCH = 20
@@ -176,14 +176,6 @@ async def test(services: RunServices, candidate: Candidate) -> Rollout | None:
     more = {} if parts == [player.digest(play)] else {"parts": parts, "episodes": len(seeds)}
     services.journal.write("test", name=candidate.name, digest=player.digest(play), **more)
     return run
-
-
-def unique(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates without those that are the same policy as an earlier one."""
-    seen: dict[object, Candidate] = {}
-    for candidate in candidates:
-        seen.setdefault(candidate.identity, candidate)
-    return list(seen.values())
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from promptpo.rollout import TaskInfo
 from promptpo.run.services import RunServices
 from promptpo.spec import EnvSpec, layout, spec_text
 from promptpo.spec.definition import Bound
+from promptpo.stats import ends
 from promptpo.store.codec import digest, encode, further_scores, score_data
 from promptpo.store.events import FORMAT, EventLog, Listener
 from promptpo.store.folder import RunFolder
@@ -239,13 +240,11 @@ def write_info(
 def _test_data(test: Rollout) -> dict[str, Any]:
     """Return held-out episodes with their score and its 95% intervals, as plain values."""
     data = {**encode(test), "score": score_data(test.score)}
-    interval = test.return_interval
-    data["mean_return_interval"] = [interval.low, interval.high] if interval else None
+    data["mean_return_interval"] = ends(test.return_interval)
     data |= further_scores(test)
     data |= {"life_curve": encode(test.life_curve)} if test.life > 1 else {}
     if test.successes and test.successes[0] is not None:
-        rates = test.success_interval
-        data["success_rate_interval"] = [rates.low, rates.high] if rates else None
+        data["success_rate_interval"] = ends(test.success_interval)
     return data
 
 

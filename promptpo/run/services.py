@@ -182,7 +182,7 @@ class RunServices:
         assert of.source is not None and of.rollout is not None  # noqa: S101 - it has played
         wanted = of.rollout.seeds if seeds is None else tuple(seeds)
         by_seed: dict[int, Trajectory] = {}
-        for part in (of.rollout, *of.later):
+        for part in of.parts:
             here = [seed for seed in part.seeds if seed in wanted and seed not in by_seed]
             if here:
                 play = Play.of(of, "search", part.seeds)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from promptpo.outcomes import Reading, Rollout, Score
+from promptpo.stats import ends
 
 T = TypeVar("T")
 
@@ -58,8 +59,7 @@ def further_scores(run: Rollout) -> dict[str, Any]:
     """Return worst tenth and metrics of episodes as JSON, where the task has them."""
     data: dict[str, Any] = {}
     if run.worst_tenth is not None:
-        interval = run.worst_tenth_interval
-        bounds = [interval.low, interval.high] if interval else None
+        bounds = ends(run.worst_tenth_interval)
         data |= {"worst_tenth": run.worst_tenth, "worst_tenth_interval": bounds}
     if run.readings:
         data["metrics"] = {reading.name: _reading(reading) for reading in run.readings}
@@ -67,9 +67,7 @@ def further_scores(run: Rollout) -> dict[str, Any]:
 
 
 def _reading(reading: Reading) -> dict[str, Any]:
-    interval = reading.interval
-    bounds = [interval.low, interval.high] if interval else None
-    data = {**encode(reading.gauge), "value": reading.mean, "interval": bounds}
+    data = {**encode(reading.gauge), "value": reading.mean, "interval": ends(reading.interval)}
     if reading.gauge.bounded:
         held = sum(breach == 0 for breach in reading.breaches) / len(reading.values)
         data |= {"held": held, "breach": max(reading.breaches)}

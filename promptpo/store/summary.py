@@ -16,7 +16,7 @@ from typing import Any
 
 from promptpo.common import text
 from promptpo.errors import PromptPOError
-from promptpo.stats import Interval
+from promptpo.stats import ends
 from promptpo.store.codec import decode, encode
 from promptpo.store.folder import RunFolder
 from promptpo.store.run import Run, load_run
@@ -100,14 +100,10 @@ class Summary:
             seed=run.settings.get("seed"),
             calls=run.usage.calls,
             intervals={
-                "success": _ends(played.success_interval if played else None),
-                "return": _ends(played.return_interval if played else None),
+                "success": ends(played.success_interval if played else None),
+                "return": ends(played.return_interval if played else None),
             },
         )
-
-
-def _ends(interval: Interval | None) -> tuple[float, float] | None:
-    return (interval.low, interval.high) if interval else None
 
 
 def summary_of(folder: Path) -> Summary:

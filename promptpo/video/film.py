@@ -21,6 +21,9 @@ _HOLD = 1.0
 #: of the longer side, colours, pictures a second at most, and bytes at most.
 _PICTURES, _SIDE, _COLOURS, _RATE, MAX_BYTES = 140, 420, 96, 12.5, 5_000_000
 
+#: Of a strip: how many pictures stand side by side, and pixels of the width of each.
+_MOMENTS, _SHOWN = 6, 220
+
 Colour = tuple[int, int, int]
 #: A text with its colour.
 Words = tuple[str, Colour]
@@ -193,6 +196,34 @@ class Film:
             writer.close()
 
 
+def write_strip(film: Path, file: Path) -> None:
+    """Write moments of an MP4 side by side as one JPEG, from the first to the last."""
+    from imageio_ffmpeg import count_frames_and_secs, read_frames
+    from PIL import Image
+
+    frames = read_frames(str(film))
+    width, height = next(frames)["source_size"]
+    last = count_frames_and_secs(str(film))[0] - 1
+    wanted = {round(i * last / (_MOMENTS - 1)): i for i in range(_MOMENTS)}
+    below = height - round(4.6 * _letters(width))
+    size = (_SHOWN, round(_SHOWN * below / width))
+    strip = Image.new("RGB", (_MOMENTS * size[0], size[1]), _GROUND)
+    for place, frame in enumerate(frames):
+        if place in wanted:
+            picture = Image.frombytes("RGB", (width, height), frame).crop((0, 0, width, below))
+            strip.paste(
+                picture.resize(size, Image.Resampling.LANCZOS), (wanted[place] * size[0], 0)
+            )
+    buffer = io.BytesIO()
+    strip.save(buffer, "JPEG", quality=82, optimize=True)
+    write_atomically(file, buffer.getvalue())
+
+
+def _letters(width: int) -> int:
+    """Return the height of a caption's letters, in pixels."""
+    return min(max(round(width / 40), 11), 26)
+
+
 def captioned(picture: Image, title: Words, cells: list[Words]) -> Image:
     """Return a picture of even width and height with a strip below: a title, and cells under it.
 
@@ -200,7 +231,7 @@ def captioned(picture: Image, title: Words, cells: list[Words]) -> Image:
     """
     from PIL import Image, ImageDraw, ImageFont
 
-    size = min(max(round(picture.width / 40), 11), 26)  # pixels of the letters
+    size = _letters(picture.width)
     height = picture.height + round(4.6 * size)
     full = Image.new("RGB", (picture.width + picture.width % 2, height + height % 2), _GROUND)
     full.paste(picture, (0, 0))

@@ -22,13 +22,14 @@ from promptpo.config import RunConfig
 from promptpo.errors import PromptPOError, UsageError
 from promptpo.evaluation import Player, best_of_run, score, settings_for
 from promptpo.export.policy_file import PolicyFile
+from promptpo.report import write_report
 from promptpo.rollout import episode_seeds, worker_settings
 from promptpo.rollout.watched import apart
 from promptpo.spec import EnvSpec, Task, load_spec
 from promptpo.store.run import load_run
 from promptpo.types import Episode, Score
 from promptpo.video.camera import choose_library, require_pictures
-from promptpo.video.film import WRITERS
+from promptpo.video.film import WRITERS, write_strip
 from promptpo.video.studio import Filmed, Order, Reel, films
 
 #: What ``--episodes`` may name, and the most that it may count: more are a slip of the hand.
@@ -117,14 +118,23 @@ def render_run(
 
     The run's record says which episode was best, median and worst. ``settings`` replace those of
     the run (``RunConfig``'s names, such as ``spec``, ``seed``); then the episodes are scored anew.
-    Returns the files, such as ``best_seed1342177291.mp4``.
+    Returns the files, such as ``best_seed1342177291.mp4``. In ``RUN/videos`` lies a strip of the
+    first film's moments, too (``strip.jpg``), and the run's report shows both.
 
     Raises RunError (no such run, or no best policy in it yet) and what ``film_episodes`` raises.
     """
     player = best_of_run(Path(run_folder))
     assert player.run is not None  # noqa: S101 - it is the best of one
     target = Path(to) if to is not None else player.run / "videos"
-    return film_episodes(player, options or Options(), target, settings or {}, watcher or Watcher())
+    files = film_episodes(
+        player, options or Options(), target, settings or {}, watcher or Watcher()
+    )
+    if to is None:
+        if film := next((file for file in files if file.suffix == ".mp4"), None):
+            write_strip(film, target / "strip.jpg")
+        with contextlib.suppress(PromptPOError):  # the films are there all the same
+            write_report(player.run)
+    return files
 
 
 def render_policy(

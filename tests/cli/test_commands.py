@@ -1,7 +1,6 @@
 """The commands on a real run of CartPole: run, resume, eval, list, export; Ctrl-C and failures."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -10,13 +9,12 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import command, environment
 from scripted import BAD, GOOD, events_of, policy, replies, run_folder
 
-import promptpo
 from promptpo.cli import main
 from promptpo.llm.recording import load_header, load_recording
 
-ENV = {**os.environ, "PYTHONPATH": str(Path(promptpo.__file__).parents[1]), "PROMPTPO_MODEL": ""}
 QUICK = ("--selection-episodes", "5", "--test-episodes", "10", "--workers", "1")
 LEAN = policy("return int(obs.pole_angle > 0)")
 
@@ -31,10 +29,7 @@ def finished(tmp_path_factory):
     own = {"history": "published", "probe": 0, "challenge": False}
     settings = {"rounds": 2, "candidates": 3, "episodes": 5, "early_stop": False, "options": own}
     model = script.write(folder / "scripted.jsonl", spec="cartpole", seed=0, **settings)
-    done = subprocess.run(
-        [sys.executable, "-m", "promptpo", "--spec", "cartpole", "--model", model, *QUICK],
-        check=False, cwd=folder, env=ENV, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+    done = command("--spec", "cartpole", "--model", model, *QUICK, cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder, done.stdout
 
@@ -110,7 +105,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_resume(tmp_path):
         # As `nohup ... &` starts it: with SIGINT ignored.
         ["sh", "-c", "trap '' INT; exec \"$@\"", "sh",
          sys.executable, "-m", "promptpo", "--spec", "cartpole", "--model", "manual", *QUICK],
-        cwd=tmp_path, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     deadline = time.monotonic() + 60
     while not list(tmp_path.glob("runs/cartpole/*/prompts/*.prompt.md")):

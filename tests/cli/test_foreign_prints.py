@@ -2,11 +2,10 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 from faulty_spec import write
+from processes import command
 
 #: Each prints a line of its own.
 PRINTS = {
@@ -19,11 +18,6 @@ PRINTS = {
 }
 
 
-def promptpo(*arguments):
-    command = [sys.executable, "-m", "promptpo", *map(str, arguments)]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
-
-
 #: And these print when the spec has been read.
 LATER = (
     "import atexit, threading; atexit.register(print, 'NOISE at exit')",
@@ -33,7 +27,7 @@ LATER = (
 
 def test_what_is_printed_at_import_and_later_goes_to_standard_error(tmp_path):
     spec = write(tmp_path / "room.py", at_import="; ".join([*PRINTS.values(), *LATER]))
-    done = promptpo("prompt", spec)
+    done = command("prompt", spec)
     assert done.returncode == 0
     assert "NOISE" not in done.stdout
     assert done.stdout.startswith("=====")
@@ -49,7 +43,7 @@ def test_every_line_of_a_run_that_is_followed_is_json(tmp_path):
     spec = write(tmp_path / "room.py", in_step=PRINTS["a descriptor"], **noise)
     few = {"rounds": 1, "candidates": 1, "episodes": 2, "test-episodes": 2, "workers": 1}
     options = [f"--{name}={value}" for name, value in few.items()]
-    done = promptpo(
+    done = command(
         spec, "--model", "builtin", *options, "--set", "tune=false", "--json", "--out", tmp_path
     )
     assert done.returncode == 0
@@ -62,7 +56,7 @@ def test_every_line_of_a_run_that_is_followed_is_json(tmp_path):
 @pytest.mark.slow
 def test_what_is_checked_is_printed_without_what_the_environment_prints(tmp_path):
     spec = write(tmp_path / "room.py", in_step=PRINTS["Python"], at_import=PRINTS["C"])
-    done = promptpo("check", spec, "--quick")
+    done = command("check", spec, "--quick")
     assert done.stdout.startswith("room: ")
     assert "NOISE" not in done.stdout
     assert "room: NOISE 1" in done.stderr

@@ -9,22 +9,15 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import environment, started
 
-import promptpo
-
-ROOT = Path(promptpo.__file__).parents[1]
-ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
 ENDLESS = ("--method", "random-search", "--rounds", "1000", "--candidates", "4", "--episodes", "3",
            "--selection-episodes", "2", "--test-episodes", "2", "--workers", "2")  # fmt: skip
 SHORT = (*ENDLESS, "--rounds", "1", "--candidates", "2")
 
 
 def start(folder, *argv):
-    return subprocess.Popen(
-        [sys.executable, "-m", "promptpo", *argv, "--out", "runs"],
-        cwd=folder, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+    return started(*argv, "--out", "runs", cwd=folder, start_new_session=True)
 
 
 def burst(process, count, number=signal.SIGINT, seconds=0.1):
@@ -98,7 +91,7 @@ def test_a_run_that_was_begun_with_nohup_outlives_its_terminal(tmp_path):
     process = subprocess.Popen(
         ["sh", "-c", "trap '' HUP; exec \"$@\"", "sh",
          sys.executable, "-m", "promptpo", "cartpole", *ENDLESS, "--out", "runs"],
-        cwd=tmp_path, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
     wait_for(process, tmp_path, "runs/cartpole/2*/candidates/r01_c02/result.json")

@@ -2,14 +2,11 @@
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from processes import python
 from written_runs import written_run
 
-import promptpo
 from promptpo.cli import main
 from promptpo.cli.views import run_rows
 
@@ -57,9 +54,7 @@ def test_a_list_opens_no_environment_and_imports_nothing_heavy(tmp_path):
         "heavy = {'rich', 'litellm', 'mujoco', 'metaworld', 'scipy', 'matplotlib', 'pygame'}\n"
         "print(*heavy & set(sys.modules), file=sys.stderr)\n"
     )
-    env = {**os.environ, "PYTHONPATH": str(Path(promptpo.__file__).parents[1])}
-    argv = [sys.executable, "-c", script]
-    done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    done = python("-c", script, cwd=tmp_path)
     assert done.stderr.split() == []
     assert done.stdout.startswith("no runs in runs yet\n")
 

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from processes import pretend_installed
 from scripted import BAD, GOOD, Replies, policy, run, run_small
 
 from promptpo.cli import main
@@ -153,11 +154,8 @@ class Tuner(BestOfN):
 
 
 def test_a_method_of_a_package_says_itself_that_it_tunes(tmp_path, capsys, monkeypatch):
-    (tmp_path / "own_tuner.py").write_text(PLUGIN)
-    about = tmp_path / "own_tuner-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Name: own-tuner\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[promptpo.methods]\nown-tuner = own_tuner:Tuner\n")
+    point = "own-tuner = own_tuner:Tuner"
+    pretend_installed(tmp_path, "own-tuner", "1.0", "promptpo.methods", point, own_tuner=PLUGIN)
     monkeypatch.syspath_prepend(tmp_path)
     printed(capsys, "cartpole", "--method", "own-tuner", "--tune", "--dry-run")
     said = complaint(capsys, "cartpole", "--method", "best-of-n", "--tune", "--dry-run")

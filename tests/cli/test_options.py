@@ -1,13 +1,11 @@
 """Options: their number, near misses, where they may stand, help, and what a command imports."""
 
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 from own_cartpole import own_cartpole
+from processes import ROOT, command, python, started
 
 import promptpo
 from promptpo import config
@@ -15,10 +13,6 @@ from promptpo.cli import main
 from promptpo.cli.parser import COMMANDS
 from promptpo.cli.run import parser
 from promptpo.config import RunConfig
-
-ROOT = Path(promptpo.__file__).parents[1]
-RUN = [sys.executable, "-m", "promptpo"]
-ENV = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 def error(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str]:
@@ -194,13 +188,13 @@ def test_help_of_every_command_fits_into_80_columns(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for command in COMMANDS:
-        assert main(["help", command]) == main([command, "--help"]) == main(["-h", command]) == 0
+    for name in COMMANDS:
+        assert main(["help", name]) == main([name, "--help"]) == main(["-h", name]) == 0
         out = capsys.readouterr().out
         assert out[: len(out) // 3] * 3 == out
         assert out.startswith("usage: promptpo")
         assert max(map(len, out.splitlines())) < 80
-        if command in ("eval", "video", "list", "report", "view", "export", "compare"):
+        if name in ("eval", "video", "list", "report", "view", "export", "compare"):
             assert "where runs lie (default: runs)" in " ".join(out.split())
     assert main(["eval", "--help"]) == 0
     words = " ".join(capsys.readouterr().out.split())
@@ -225,10 +219,7 @@ def test_help_costs_little_and_imports_nothing_heavy(tmp_path: Path) -> None:
         "heavy = {'numpy', 'rich', 'litellm', 'gymnasium', 'mujoco', 'scipy', 'asyncio'}\n"
         "print(code, len(sys.modules), *heavy & set(sys.modules), file=sys.stderr)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path, env=ENV, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+    done = python("-c", script, cwd=tmp_path)
     code, modules, *heavy = done.stderr.split()
     assert heavy == []
     assert code == "0"
@@ -236,13 +227,10 @@ def test_help_costs_little_and_imports_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_goes_away_ends_it_quietly(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [*RUN, "prompt", "cartpole"],
-        cwd=tmp_path, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+    process = started("prompt", "cartpole", cwd=tmp_path)
     assert process.stdout is not None and process.stderr is not None
     process.stdout.close()
-    assert process.stderr.read() == b""
+    assert process.stderr.read() == ""
     process.stderr.close()
     assert process.wait() == 141
 
@@ -251,10 +239,8 @@ def test_a_terminal_that_lacks_a_sign_is_no_error(tmp_path: Path) -> None:
     source = own_cartpole(('"""CartPole: keep', '"""Pôle → keep'))
     spec = tmp_path / "pole.py"
     spec.write_text(source, encoding="utf-8")
-    env = {**ENV, "PYTHONIOENCODING": "ascii"}
-    argv = [*RUN, "prompt", str(spec)]
-    done = subprocess.run(argv, cwd=tmp_path, env=env, capture_output=True, check=True)
-    assert b"P?le ? keep" in done.stdout
+    done = command("prompt", spec, cwd=tmp_path, PYTHONIOENCODING="ascii")
+    assert "P?le ? keep" in done.stdout
 
 
 def test_prompt_prints_every_stage_and_the_settings_that_show(

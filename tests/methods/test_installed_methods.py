@@ -4,20 +4,17 @@ The folder that pip writes to stands first on ``PYTHONPATH`` of the processes th
 """
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import ROOT, command, install, pretend_installed
 from scripted import BAD, GOOD, Replies
 
 from promptpo.cli import main
 from promptpo.cli.views import run_rows
 
-ROOT = Path(__file__).parents[2]
-PIP = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
+GROUP = "promptpo.methods"
 BUILD = """
 [build-system]
 requires = ["setuptools"]
@@ -48,28 +45,13 @@ def site(tmp_path_factory):
     method = source / "my_package" / "one_by_one.py"
     method.write_text(documented("python", "class OneByOne"))
     (source / "pyproject.toml").write_text(BUILD + documented("toml", "promptpo.methods"))
-    target = tmp_path_factory.mktemp("site")
-    subprocess.run([sys.executable, *PIP, target, source], check=True, capture_output=True)
-    return target
+    return install(source, tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture
 def promptpo(tmp_path):
     """Run a command in an empty folder, packages installed in ``site``."""
-
-    def run(site, *argv):
-        path = os.pathsep.join([str(site), str(ROOT)])
-        return subprocess.run(
-            [sys.executable, "-m", "promptpo", *argv],
-            check=False,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": path, "PROMPTPO_MODEL": ""},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-
-    return run
+    return lambda site, *argv: command(*argv, first=[site], cwd=tmp_path)
 
 
 def complaint(done) -> str:
@@ -120,16 +102,6 @@ def test_it_runs_and_goes_on_until_it_is_gone(site, promptpo, tmp_path, monkeypa
     assert row[1:3] == ("finished", "r02_c01")
 
 
-def write_package(site: Path, name: str, point: str, text: str) -> None:
-    """Another package, written as pip leaves one."""
-    module = name.replace("-", "_")
-    metadata = site / f"{module}-2.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.0\n")
-    (metadata / "entry_points.txt").write_text(f"[promptpo.methods]\n{point}\n")
-    (site / f"{module}.py").write_text(text)
-
-
 HEAD = """
 from dataclasses import dataclass
 from promptpo.config import option
@@ -143,8 +115,9 @@ class Method(Base):
 @pytest.mark.slow
 def test_a_broken_package_is_named_in_a_line_and_harms_no_other_method(tmp_path, promptpo):
     site = tmp_path / "site"
-    write_package(site, "odd-package", "odd = odd_package:Method", "raise SystemExit(7)\n")
-    write_package(site, "bad-package", "promptpo = bad_package:Method", "1 / 0\n")
+    odd, bad = "odd = odd_package:Method", "promptpo = bad_package:Method"
+    pretend_installed(site, "odd-package", "2.0", GROUP, odd, odd_package="raise SystemExit(7)\n")
+    pretend_installed(site, "bad-package", "2.0", GROUP, bad, bad_package="1 / 0\n")
     line = complaint(promptpo(site, "cartpole", "--method", "odd"))
     assert line.startswith(
         "promptpo: error: odd-package 2.0: its entry point 'odd' cannot be loaded (SystemExit: 7)"
@@ -156,8 +129,7 @@ def test_a_broken_package_is_named_in_a_line_and_harms_no_other_method(tmp_path,
 @pytest.mark.slow
 def test_two_packages_with_a_method_of_one_name_are_both_named(tmp_path, promptpo):
     for name in ("odd-package", "even-package"):
-        point = f"odd = {name.replace('-', '_')}:Method"
-        write_package(tmp_path / "site", name, point, "1 / 0\n")
+        pretend_installed(tmp_path / "site", name, "2.0", GROUP, "odd = odd_package:Method")
     line = complaint(promptpo(tmp_path / "site", "cartpole", "--method", "odd"))
     assert "--method odd is in even-package 2.0 and odd-package 2.0; uninstall all but one" in line
 

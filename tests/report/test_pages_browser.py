@@ -87,7 +87,7 @@ def test_nothing_that_runs_are_called_is_markup(compared, open_page):
     assert page.locator("img, iframe, object").count() == 0
     assert page.locator("script").count() == 1
     assert HOSTILE in page.locator("table.runs").text_content()
-    page = open_page(next(compared.parent.glob("toy/*/report.html")).as_uri())
+    page = open_page((compared.parent / "toy" / "20260101-000000" / "report.html").as_uri())
     assert page.locator("img, iframe, object").count() == 0
     assert HOSTILE in page.locator(".facts").text_content()
 
@@ -114,7 +114,7 @@ def test_the_pointer_and_the_slider_tell_the_true_values_of_a_step(plots, finish
     file = finished / "candidates" / run.folder_of(run.best_trial) / "episodes.npz"
     best = max(read_episodes(file), key=lambda e: float(e.rewards.sum()))
     place = [f["name"] for f in run.header["spec"]["observation"]].index("pole_angle")
-    slider = plots.get_by_label("Step")
+    slider = plots.get_by_role("slider")
     slider.focus()
     for _ in range(7):
         page.keyboard.press("ArrowRight")
@@ -168,7 +168,7 @@ def test_print_and_pages_without_scripts_show_the_plots_as_drawings(plots, finis
     page = open_page((finished / "report.html").as_uri(), java_script_enabled=False)
     assert page.locator("#trajectories .traces svg").first.is_visible()
     assert page.locator("#trajectories .legend li").count() > 1
-    assert not page.locator("button.copy").is_visible()
+    assert page.locator("button:visible").count() == 0
 
 
 def test_the_policy_is_copied_as_it_is(finished, open_page):

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from report_runs import FAINT_TEXT, HOSTILE, cut_after, write_video
 
+from promptpo.comparison import Comparison
+from promptpo.comparison.page import write_comparison_page
 from promptpo.report import write_report
 from promptpo.store.folder import RunFolder
 from promptpo.view import PageServer
@@ -103,7 +105,8 @@ def test_a_table_sorts_by_a_click_and_by_the_keyboard_and_its_links_open(report)
 
 def test_on_a_phone_a_table_of_runs_fits(finished, failed, open_page, tmp_path):
     phone = {"viewport": {"width": 375, "height": 812}}
-    several = write_report([finished, failed], tmp_path / "report.html")
+    several = tmp_path / "page.html"
+    write_comparison_page(Comparison.of([finished, failed]), several)
     page = open_page(several.as_uri(), **phone)
     box = page.locator(".scroll:has(.stacked)").first
     assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth")
@@ -113,7 +116,7 @@ def test_on_a_phone_a_table_of_runs_fits(finished, failed, open_page, tmp_path):
         "(row) => [...row.cells].filter((cell) => cell.checkVisibility()).map((cell) =>"
         " [getComputedStyle(cell, '::before').content, cell.innerText])"
     )
-    assert shown[0] == ["none", f"cartpole/{finished.name}"]
+    assert shown[0] == ["none", finished.name]
     assert ['"Mean return "', "500"] in shown
     assert all(value and label != "none" for label, value in shown[1:])
     box.locator("button", has_text="Status").click()

@@ -11,8 +11,8 @@ from rollouts import rollout
 
 from promptpo.config import RunConfig
 from promptpo.run import phases
-from promptpo.run.phases import chosen, smallest_difference, unique
-from promptpo.types import Candidate, Key
+from promptpo.run.phases import chosen, smallest_difference
+from promptpo.types import Candidate, Key, unique
 
 
 def finalist(number, search=1.0, source=None):

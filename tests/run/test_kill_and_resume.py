@@ -8,7 +8,6 @@ process would load: episodes and libraries are the subject of other tests.
 import random
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from llm_server import Answer, ScriptedServer, from_recording
+from processes import started
 from scripted import BAD, Replies, events_of, outcome, policy, replies, run_folder
 
 from promptpo.cli import main
@@ -117,11 +117,6 @@ def arguments_of(method, folder):
     return ("--model", script.write(folder / "replies.jsonl"), *METHODS[method])
 
 
-def start(*arguments):
-    command = [sys.executable, "-m", "promptpo", *arguments]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-
-
 def prepared(folder):
     """What policies have learned, to the byte."""
     return {f.relative_to(folder): f.read_bytes() for f in folder.glob("candidates/*/prepared_*")}
@@ -148,7 +143,7 @@ class Chain:
 
     def kill_once(self, events, seconds):
         """Kill the run so many seconds after so many events; False where it ended before that."""
-        process = start(*self.command())
+        process = started(*self.command(), stdout=subprocess.DEVNULL)
         while self.events() < events and process.poll() is None:
             time.sleep(0.002)
         time.sleep(seconds)
@@ -196,7 +191,9 @@ def test_no_reply_is_paid_twice(tmp_path, monkeypatch):
         calls = {r.call for r in server.requests}
         assert len(calls) == len(server.requests)
         begun = len(calls)
-        process = start(*SMALL, *arguments, "--out", str(tmp_path / "killed"))
+        process = started(
+            *SMALL, *arguments, "--out", str(tmp_path / "killed"), stdout=subprocess.DEVNULL
+        )
         while len(server.requests) < begun + len(calls) // 2:
             assert process.poll() is None, process.communicate()
             time.sleep(0.01)

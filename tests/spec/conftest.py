@@ -1,16 +1,13 @@
 """A small valid spec as text, and a way to write variants of it."""
 
-import os
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import python
 
 from promptpo.spec import SpecError, load_spec
-from promptpo.spec.catalog import SHIPPED_FOLDER
 
 SPEC_TEXT = '''
 """Slide: push a block along a line.
@@ -92,12 +89,7 @@ def new_process() -> Callable[..., str]:
     """Run code in a process of its own, ``first`` ahead on its path; return what it prints."""
 
     def run(code: str, cwd: Path | None = None, first: Path | None = None, **env: str) -> str:
-        path = os.pathsep.join(map(str, filter(None, [first, SHIPPED_FOLDER.parent])))
-        command = [sys.executable, "-c", code]
-        env = {**os.environ, **env, "PYTHONPATH": path}
-        done = subprocess.run(
-            command, cwd=cwd, env=env, capture_output=True, text=True, check=False
-        )
+        done = python("-c", code, first=filter(None, [first]), cwd=cwd, **env)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

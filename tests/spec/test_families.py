@@ -1,12 +1,10 @@
 """``family:member`` references: found, named, loaded again, and answered when they are wrong."""
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 from own_cartpole import own_cartpole
+from processes import python
 from scripted import policy, replies
 
 from promptpo import optimize
@@ -27,9 +25,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 def without(packages, *argv):
-    command = [sys.executable, "-c", WITHOUT.format(packages=packages), *argv]
-    env = {**os.environ, "PYTHONPATH": str(SHIPPED_FOLDER.parent)}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    done = python("-c", WITHOUT.format(packages=packages), *argv)
     return done.returncode, done.stderr
 
 

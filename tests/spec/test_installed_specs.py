@@ -6,16 +6,12 @@ fresh venv with all that promptpo needs, and as real: pip writes the same files.
 
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-
-from promptpo.spec.catalog import SHIPPED_FOLDER
+from processes import command, install, pretend_installed, python
 
 SOURCE = Path(__file__).parents[1] / "data" / "acme-envs"
-PIP = ["-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation", "--target"]
 
 
 @pytest.fixture(scope="module")
@@ -23,38 +19,17 @@ def site(tmp_path_factory):
     """Where the package is installed."""
     source = tmp_path_factory.mktemp("source") / "acme-envs"
     shutil.copytree(SOURCE, source)
-    target = tmp_path_factory.mktemp("site")
-    subprocess.run([sys.executable, *PIP, target, source], check=True, capture_output=True)
-    return target
+    return install(source, tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture
 def promptpo(tmp_path):
-    """Run a command in an empty folder, packages installed in ``site``."""
-
-    def run(site, *argv):
-        path = os.pathsep.join([str(site), str(SHIPPED_FOLDER.parent)])
-        return subprocess.run(
-            [sys.executable, "-m", "promptpo", *argv],
-            check=False,
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-
-    return run
+    """Run a command in an empty folder, packages installed in the folders of ``site``."""
+    return lambda site, *argv: command(*argv, first=[site], cwd=tmp_path)
 
 
-def write_package(site: Path, point: str, **modules: str) -> None:
-    """Another package, written as pip leaves one."""
-    metadata = site / "broken_envs-2.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-envs\nVersion: 2.0\n")
-    (metadata / "entry_points.txt").write_text(f"[promptpo.env_specs]\n{point}\n")
-    for name, text in modules.items():
-        (site / f"{name}.py").write_text(text)
+def broken_package(site, points, **modules):
+    pretend_installed(site, "broken-envs", "2.0", "promptpo.env_specs", points, **modules)
 
 
 def failure(done) -> str:
@@ -108,17 +83,14 @@ def broken(tmp_path_factory):
     """Where a package with nothing but such entry points is installed."""
     site = tmp_path_factory.mktemp("broken")
     points = "\n".join(f"{name} = {module}" for name, (module, _) in BROKEN.items())
-    write_package(site, points, odd_specs="raise SystemExit(7)\n")
+    broken_package(site, points, odd_specs="raise SystemExit(7)\n")
     return site
 
 
 @pytest.mark.slow
 def test_each_broken_entry_point_is_one_line_of_list(broken):
     code = "from promptpo.spec import catalog; print(*catalog.installed().problems, sep='\\n')"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(broken), str(SHIPPED_FOLDER.parent)])}
-    command = [sys.executable, "-c", code]
-    shown = subprocess.run(command, check=True, env=env, capture_output=True, text=True)
-    lines = sorted(shown.stdout.splitlines())
+    lines = sorted(python("-c", code, first=[broken]).stdout.splitlines())
     for line, name in zip(lines, sorted(BROKEN), strict=True):
         assert line.startswith(f"broken-envs 2.0: its entry point '{name}'")
         assert BROKEN[name][1] in line
@@ -136,7 +108,7 @@ def test_a_broken_package_harms_nothing_and_is_named_where_a_spec_is_missing(bro
 )
 def test_an_installed_spec_that_fails_is_named_with_its_package(tmp_path, promptpo, text):
     site = tmp_path / "site"
-    write_package(site, "odd = odd_specs", odd_specs=text)
+    broken_package(site, "odd = odd_specs", odd_specs=text)
     line = failure(promptpo(site, "prompt", "odd"))
     assert str(site / "odd_specs.py") in line
     assert "installed by broken-envs 2.0" in line
@@ -145,7 +117,7 @@ def test_an_installed_spec_that_fails_is_named_with_its_package(tmp_path, prompt
 @pytest.mark.slow
 def test_an_installed_spec_called_like_a_shipped_one_does_not_take_its_place(tmp_path, promptpo):
     site = tmp_path / "site"
-    write_package(site, "cartpole = odd_specs", odd_specs="SPEC = 1 / 0\n")
+    broken_package(site, "cartpole = odd_specs", odd_specs="SPEC = 1 / 0\n")
     assert promptpo(site, "prompt", "cartpole").returncode == 0
     assert "'cartpole' is the name of a shipped one" in failure(promptpo(site, "prompt", "zzz"))
 
@@ -173,7 +145,7 @@ def test_a_run_goes_by_its_own_copy_once_the_package_is_another_or_gone(site, tm
 
 def test_two_packages_with_a_spec_of_one_name_are_both_named(site, tmp_path, promptpo):
     other = tmp_path / "site"
-    write_package(other, "aisle = odd_specs", odd_specs="SPEC = 1 / 0\n")
+    broken_package(other, "aisle = odd_specs", odd_specs="SPEC = 1 / 0\n")
     line = failure(promptpo(os.pathsep.join([str(other), str(site)]), "prompt", "aisle"))
     assert "acme-envs 1.0" in line
     assert "broken-envs 2.0" in line

@@ -2,20 +2,14 @@
 
 import dataclasses
 import importlib
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from processes import python
 
-import promptpo
 from promptpo.errors import SpecError
 from promptpo.spec import load_spec, prompt_parts
 from promptpo.spec.loader import loaded_spec
-
-ROOT = Path(promptpo.__file__).parents[1]
-
 
 #: A spec whose parts are classes that use super() and inherit, closures, decorated and partial.
 PARTS = """import functools
@@ -155,10 +149,7 @@ if __name__ == "__main__":
 
 def run(path, text):
     path.write_text(text)
-    return subprocess.run(
-        [sys.executable, path], check=False, capture_output=True, text=True, timeout=60,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    return python(path)
 
 
 def test_a_script_that_forgets_its_guard_is_an_error_of_one_line(write_spec):

@@ -30,7 +30,7 @@ function makeSortable(root) {
   for (const table of root.querySelectorAll("table.sortable")) {
     if (table.tBodies[0].rows.length < 2) continue;
     Array.from(table.tHead.rows[0].cells).forEach((cell, column) => {
-      if (cell.firstElementChild) return;
+      if (cell.firstElementChild || !cell.textContent.trim()) return;
       const button = document.createElement("button");
       button.type = "button";
       button.textContent = cell.textContent;

@@ -34,7 +34,7 @@ def started(*arguments, cwd=None, **how):
     """``promptpo ARGUMENTS``, begun, with pipes for what it says."""
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     argv = [sys.executable, "-m", "promptpo", *map(str, arguments)]
-    return subprocess.Popen(argv, cwd=cwd, env=environment(), text=True, **pipes | how)
+    return subprocess.Popen(argv, cwd=cwd, text=True, **{"env": environment()} | pipes | how)
 
 
 def install(package, target):

@@ -52,13 +52,10 @@ def test_who_met_nobody_is_compared_with_nobody(log):
     assert meeting(log.record, log.record.trials["r02_c01"]) is None
 
 
-def test_a_hard_episode_has_how_the_best_and_its_challengers_did(log):
+def test_a_hard_episode_has_how_the_best_and_its_challengers_did_and_is_no_part_of_a_score(log):
     (found,) = hard_episodes(log.record)
     assert (found.seed, found.incumbent, found.own.return_) == (2, "r01_c01", 2.0)
     assert [(name, e.return_) for name, e in found.challengers] == [("r02_c01", 12.0)]
-
-
-def test_hard_episodes_are_no_part_of_a_score(log):
     assert log.record.trials["r02_c01"].score.mean_return == 15.0
 
 

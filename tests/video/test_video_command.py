@@ -3,73 +3,61 @@
 import os
 import pty
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import scripted
 from own_cartpole import own_cartpole
+from processes import command, environment, python, started
 
-import promptpo
 from promptpo.cli import main
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(promptpo.__file__).parents[1]
-ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PROMPTPO_MODEL": ""}
 CARTPOLE = ("--spec", "cartpole", "--test-episodes", "2", "--workers", "1")
+ONE = ("policy.py", *CARTPOLE, "--episodes", "1")
 
 
-def video(folder, *argv, env=ENV, start=("-m", "promptpo", "video")):
-    done = subprocess.run(
-        [sys.executable, *start, *map(str, argv)],
-        check=False, cwd=folder, env=env, capture_output=True, text=True, timeout=200,
-    )  # fmt: skip
-    assert "Traceback" not in done.stderr
-    return done
-
-
-def refusal(folder, *argv, code, **details):
+def refusal(done, code):
     """The one line of a command that ends with an error."""
-    done = video(folder, *argv, **details)
     assert done.returncode == code, done.stderr
     (line,) = [x for x in done.stderr.splitlines() if x.startswith("promptpo: error: ")]
-    assert done.stdout == ""
+    assert (done.stdout, "Traceback" in done.stderr) == ("", False)
     return line.removeprefix("promptpo: error: ")
 
 
-def broken(folder, *modules):
-    """An environment in which these modules cannot be imported."""
-    for name in modules:
-        (folder / f"{name}.py").write_text(f"raise ImportError('no {name} here')\n")
-    return {**ENV, "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+def without(module, tmp_path_factory):
+    """A folder that keeps a process from importing a module."""
+    folder = tmp_path_factory.mktemp("broken")
+    (folder / f"{module}.py").write_text(f"raise ImportError('no {module} here')\n")
+    return folder
 
 
 @pytest.fixture
-def policy(tmp_path):
+def policy(tmp_path, monkeypatch):
+    """A policy in the folder where the test stands."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "policy.py").write_text(scripted.BAD)
     return tmp_path
 
 
-def test_the_files_of_a_run_or_of_a_policy_that_is_played_first_are_named(finished, policy):
-    done = video(policy, finished, "--to", "films", "--format", "gif,mp4", "--episodes", "worst")
-    assert (done.returncode, done.stderr) == (0, "")
-    gif, mp4 = done.stdout.splitlines()
+def test_the_files_of_a_run_or_of_a_policy_that_is_played_first_are_named(finished, policy, capsys):
+    words = ("--to", "films", "--format", "gif,mp4", "--episodes", "worst")
+    assert main(["video", str(finished), *words]) == 0
+    out, err = capsys.readouterr()
+    gif, mp4 = out.splitlines()
     assert gif.startswith("films/worst_seed")
-    assert (gif[-4:], mp4[-4:]) == (".gif", ".mp4")
+    assert (gif[-4:], mp4[-4:], err) == (".gif", ".mp4", "")
     assert all((policy / name).stat().st_size > 1000 for name in (gif, mp4))
-    done = video(policy, "policy.py", *CARTPOLE)
+    done = command("video", "policy.py", *CARTPOLE)
     assert done.stderr == "playing 2 held-out episodes to choose from\n"
     assert [line[:12] for line in done.stdout.splitlines()] == ["videos/best_", "videos/media"]
 
 
-def test_a_terminal_sees_a_bar(policy):
+@pytest.mark.usefixtures("policy")
+def test_a_terminal_sees_a_bar():
     ours, theirs = pty.openpty()
-    done = subprocess.Popen(
-        [sys.executable, "-m", "promptpo", "video", "policy.py", *CARTPOLE, "--episodes", "best"],
-        cwd=policy, env={**ENV, "TERM": "xterm", "COLUMNS": "80"},
-        stdout=subprocess.DEVNULL, stderr=theirs,
-    )  # fmt: skip
+    env = environment(TERM="xterm", COLUMNS="80")
+    done = started("video", *ONE, env=env, stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
     seen = b""
     while True:
@@ -79,7 +67,7 @@ def test_a_terminal_sees_a_bar(policy):
             break
     os.close(ours)
     assert done.wait(60) == 0
-    assert b"best" in seen
+    assert b"episode" in seen
     assert b"steps" in seen
     assert "━".encode() in seen
 
@@ -99,8 +87,8 @@ REFUSED = {
 }  # fmt: skip
 
 
-def test_what_cannot_be_is_one_line(policy, monkeypatch, capsys):
-    monkeypatch.chdir(policy)
+@pytest.mark.usefixtures("policy")
+def test_what_cannot_be_is_one_line(capsys):
     for words, (code, line) in REFUSED.items():
         argv = words if words[0][0] != "-" else ("policy.py", *CARTPOLE, *words)
         assert main(["video", *argv]) == code
@@ -110,33 +98,32 @@ def test_what_cannot_be_is_one_line(policy, monkeypatch, capsys):
         assert err.count("\n") == 1
 
 
-def test_what_is_missing_is_named(policy, tmp_path_factory):
+@pytest.mark.usefixtures("policy")
+def test_what_is_missing_is_named(tmp_path_factory):
     for module in ("PIL", "imageio_ffmpeg"):
         code = (
             f"import sys; sys.modules['{module}'] = None; from promptpo.cli import main;"
             "raise SystemExit(main(['video', *sys.argv[1:]]))"
         )
-        line = refusal(policy, "policy.py", *CARTPOLE, code=2, start=("-c", code))
+        line = refusal(python("-c", code, *ONE), 2)
         assert line == "videos need Pillow and imageio-ffmpeg; pip install 'promptpo[video]'"
-    env = {**ENV, "IMAGEIO_FFMPEG_EXE": "/nowhere/ffmpeg"}
-    line = refusal(policy, "policy.py", *CARTPOLE, code=2, env=env)
+    line = refusal(command("video", *ONE, IMAGEIO_FFMPEG_EXE="/nowhere/ffmpeg"), 2)
     assert line == "MP4 needs the program ffmpeg; install it, or name it in IMAGEIO_FFMPEG_EXE"
-    env = broken(tmp_path_factory.mktemp("broken"), "pygame")
-    line = refusal(policy, "policy.py", *CARTPOLE, "--episodes", "1", code=3, env=env)
+    line = refusal(command("video", *ONE, first=[without("pygame", tmp_path_factory)]), 3)
     assert "cartpole.py: drawing it needs pygame" in line
     assert line.endswith("; pip install 'promptpo[video]'")
 
 
+@pytest.mark.usefixtures("policy")
 def test_without_opengl_mujoco_names_the_packages_and_others_draw_all_the_same(
-    policy, tmp_path_factory
+    tmp_path_factory, monkeypatch
 ):
-    env = broken(tmp_path_factory.mktemp("broken"), "OpenGL")
-    env.pop("MUJOCO_GL", None)
-    line = refusal(
-        policy, "policy.py", "--spec", "mujoco_halfcheetah", "--episodes", "1", code=3, env=env
-    )
+    monkeypatch.delenv("MUJOCO_GL", raising=False)
+    broken = without("OpenGL", tmp_path_factory)
+    words = ("policy.py", "--spec", "mujoco_halfcheetah", "--episodes", "1")
+    line = refusal(command("video", *words, first=[broken]), 3)
     assert line.startswith("MuJoCo cannot draw: no EGL and no OSMesa here; install the packages")
-    done = video(policy, "policy.py", *CARTPOLE, "--episodes", "1", env=env)
+    done = command("video", *ONE, first=[broken])
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -151,8 +138,8 @@ def test_what_goes_wrong_while_it_plays_is_one_line(policy):
         )
     )
     (policy / "dying.py").write_text(dying)
-    line = refusal(policy, "policy.py", "--spec", "dying.py", "--episodes", "1", code=1)
+    line = refusal(command("video", "policy.py", "--spec", "dying.py", "--episodes", "1"), 1)
     assert line.startswith("the drawing process ended early: ")
     (policy / "policy.py").write_text("class Policy:\n    def act(self, obs:\n        return 0\n")
-    line = refusal(policy, "policy.py", *CARTPOLE, code=1)
+    line = refusal(command("video", *ONE), 1)
     assert line.startswith("policy.py:2: the policy failed: this is not valid Python")

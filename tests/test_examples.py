@@ -40,6 +40,20 @@ def test_the_warehouses_tuned_expert_beats_what_one_would_write_at_first():
         assert expert.score.mean_return > naive.score.mean_return
 
 
+def test_the_data_halls_expert_beats_zero_actions_by_its_worst_tenth():
+    zero, expert = (
+        promptpo.evaluate(policy, str(EXAMPLES / "data_hall.py"), episodes=20).rollout
+        for policy in ("zero", "expert")
+    )
+    assert expert.score.success_rate >= 0.8
+    assert zero.score.success_rate <= 0.2
+    assert expert.worst_tenth > zero.worst_tenth
+    energy, minutes, hottest = (reading.mean for reading in expert.readings)
+    assert 500 < energy < 1200
+    assert minutes < 60
+    assert 25 < hottest < 32
+
+
 @pytest.mark.slow
 def test_the_script_runs_as_it_stands(tmp_path):
     done = subprocess.run(

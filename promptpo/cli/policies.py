@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ from promptpo.errors import PromptPOError, RunError, UsageError
 if TYPE_CHECKING:
     from promptpo.evaluation import PolicyComparison, Transfer
     from promptpo.export.learned import Learned
-    from promptpo.policies.constants import Constant
+    from promptpo.policies.constants import Constant, Scale
 
 _UNGIVEN = "What is not given is as it was in the run; a policy's file needs SPEC."
 
@@ -173,9 +174,8 @@ def tune_parser() -> Parser:
 def tune(arguments: argparse.Namespace) -> int:
     """Tune a policy's numbers: 0 if there is a policy that got through its episodes, else 1."""
     from promptpo.evaluation import find_player
-    from promptpo.policies.constants import listed, scales_of
+    from promptpo.policies.constants import listed
     from promptpo.run.settings import build, configure, play_settings
-    from promptpo.spec import load_spec
 
     values: dict[str, Any] = vars(arguments)
     word, to, as_json = values.pop("policy"), values.pop("to"), values.pop("json")
@@ -189,9 +189,10 @@ def tune(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{player.label} is no policy; name a run, or a policy's file")
     asked = build(values)
     which, task = asked.constants, asked.spec or player.settings.get("spec")
-    scales = scales_of(load_spec(task, limit=asked.env_timeout)) if task else {}
-    everywhere = asked.constants_in == "everywhere"
-    constants = listed(player.file.source, which, player.label, scales if everywhere else None)
+    scales = None
+    if asked.constants_in == "everywhere":
+        scales = _scales(replace(asked, spec=task)) if task else {}
+    constants = listed(player.file.source, which, player.label, scales)
     if only_list:
         _print_constants(constants, as_json=as_json)
         return 0
@@ -216,6 +217,18 @@ def tune(arguments: argparse.Namespace) -> int:
         if not as_json:
             print_rows([("written", text.near_path(to))])
     return run_command.exit_code(result) or int(result.best is None)
+
+
+def _scales(config: RunConfig) -> dict[str, Scale]:
+    """Return what the ranges of constants go by: the fields and the actions of a task."""
+    from promptpo.common.concurrency import run_to_end
+    from promptpo.policies.constants import scales_of
+    from promptpo.rollout import open_executor
+    from promptpo.spec import load_spec
+
+    spec = load_spec(config.spec, limit=config.env_timeout)
+    with contextlib.closing(open_executor(config.for_spec(spec), spec)) as executor:
+        return scales_of(spec, run_to_end(executor.describe()).actions)
 
 
 def _beside(to: Path, learned: Learned) -> Path:

@@ -109,13 +109,14 @@ def _score_cell(run: Summary, value: float | None, form: str) -> Cell:
 
 def index_page(rows: Sequence[Row], where: str, tasks: Mapping[str, str]) -> Page:
     """Return the list of runs of ``promptpo view``; ``tasks`` are addresses of comparisons."""
-    blocks: list[Block] = [Prose("No runs here yet. `promptpo cartpole` makes one.", "notice")]
-    if rows:
-        blocks = [runs_table(rows, f"In {where}, the latest first")]
     counts = {spec: sum(row.run.spec == spec for row in rows) for spec in tasks}
     links = tuple((f"{spec} ({counts[spec]})", href) for spec, href in tasks.items())
-    blocks += [Links("Compare all runs of", links)] if links else []
-    return Page("Runs", sections=(Section("runs", "All runs", tuple(blocks)),))
+    blocks: list[Block] = [Links("Compare all runs of", links)] if links else []
+    if rows:
+        blocks.append(runs_table(rows, "The latest first"))
+    else:
+        blocks.append(Prose("No runs here yet. `promptpo cartpole` makes one.", "notice"))
+    return Page("Runs", about=where, sections=(Section("runs", "All runs", tuple(blocks)),))
 
 
 class Compared(Protocol):

@@ -48,11 +48,12 @@ class TuningStage:
 
     @cached_property
     def _scales(self) -> dict[str, Scale] | None:
-        """The fields of the observation by which ranges go; None where these do not."""
+        """What ranges go by; None where these go by magnitude alone."""
         from promptpo.policies.constants import scales_of
 
         everywhere = self.config.constants_in == "everywhere"
-        return scales_of(self.services.spec) if everywhere else None
+        spec, actions = self.services.spec, self.services.task.actions
+        return scales_of(spec, actions) if everywhere else None
 
     def plain(self, candidate: Candidate) -> Candidate:
         """Return a candidate with plain numbers in place of declarations.

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 from promptpo.common.plaintext import clean_line
 from promptpo.common.python_text import decorating, reading, short
 from promptpo.errors import UsageError
-from promptpo.policies.inner import beside_fields, inner_numbers
-from promptpo.policies.parametric import FAR, Program, bounds
+from promptpo.policies.inner import beside_fields, inner_numbers, returned
+from promptpo.policies.parametric import FAR, Actions, Program, bounds
 from promptpo.policies.sources import (
     LARGEST,
     Literal,
@@ -114,7 +114,9 @@ class Constant:
 
 @dataclass(frozen=True)
 class Scale:
-    """A field of the observation as ranges go by it: its bounds, and how far a range reaches.
+    """A field of the observation, or an element of the action, as ranges go by it.
+
+    They go by its bounds, and by how far a range reaches.
 
     ``zero``: its 0 means none of it, so that a third and three times of a number mean something.
     """
@@ -126,7 +128,7 @@ class Scale:
     whole: bool = False
 
     def range_of(self, value: float) -> tuple[float, float] | None:
-        """Return the range of a number that is compared with the field; None of one outside it.
+        """Return the range of a number that is compared with it; None of one outside it.
 
         It reaches as far to either side, or, where that is narrower, from a third to three times
         the value; never beyond the bounds.
@@ -141,11 +143,19 @@ class Scale:
         return (low, high) if low < high else None
 
 
-def scales_of(spec: EnvSpec) -> dict[str, Scale]:
-    """Return the fields of a task's observation by which ranges go: bounded, or temperatures."""
+def scales_of(spec: EnvSpec, actions: Actions) -> dict[str, Scale]:
+    """Return what ranges go by: a task's fields, bounded or temperatures, and its actions.
+
+    Elements of actions that have bounds are ``action[0]`` and so on.
+    """
     from promptpo.spec import layout
 
-    scales = {}
+    ends = enumerate(zip(actions.low, actions.high, strict=True))
+    scales = {
+        f"action[{i}]": Scale(low, high, high - low, zero=False)
+        for i, (low, high) in ends
+        if 0 < high - low < FAR
+    }
     for item in layout(spec.observation):
         lows, highs = bounds(item)
         low, high = min(lows), max(highs)
@@ -236,6 +246,7 @@ def tunable(
 def _inner(source: Source, idle: Set[str], scales: Mapping[str, Scale]) -> Iterator[Constant]:
     """Yield the constants within functions."""
     beside, _ = beside_fields(source.tree, scales.keys())
+    beside |= returned(source.tree)
     for node, name, literal, reckoned in inner_numbers(source, idle):
         value, whole = literal.value, isinstance(literal.value, int)
         scale = scales.get(beside.get(id(node), ""))

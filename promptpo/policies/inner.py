@@ -108,6 +108,25 @@ def beside_fields(tree: ast.Module, fields: Set[str]) -> tuple[dict[int, str], d
     return numbers, names
 
 
+def returned(tree: ast.Module) -> dict[int, str]:
+    """Return the numbers that an ``act`` returns as they stand, by the identity of their node.
+
+    Each with the element of the action that it is, ``action[0]`` and so on.
+    """
+    acts = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == "act")
+    ends = (n.value for act in acts for n in ast.walk(act) if isinstance(n, ast.Return))
+    numbers: dict[int, str] = {}
+    for end in ends:
+        value = end
+        while isinstance(value, ast.Call) and value.args and called(value) in _PLAIN:
+            value = value.args[0]
+        parts = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
+        for i, part in enumerate(parts):
+            choices = [part.body, part.orelse] if isinstance(part, ast.IfExp) else [part]
+            numbers |= {id(c): f"action[{i}]" for c in choices if c and number(c) is not None}
+    return numbers
+
+
 def _aliases(tree: ast.Module, fields: Set[str]) -> dict[str, str]:
     """Return names and attributes of ``self`` to which nothing but one field is assigned."""
     fields_of: dict[str, set[str]] = {}

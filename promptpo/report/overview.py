@@ -92,7 +92,7 @@ def _to_expert(run: Run) -> Iterator[Fact]:
     if name is None or played is None or played.error is not None or not played.returns:
         return
     ours, theirs, form = played.score.success_rate, run.references[name].success_rate, ".2f"
-    if ours is None or theirs is None:
+    if ours is None or theirs is None or ours == theirs:  # then returns rank
         ours, theirs, form = played.score.mean_return, run.references[name].mean_return, ""
     what = "success" if form else "return"
     words = f"of mean {what}, less the spec's own value of {_plain(theirs, form)}: not paired"

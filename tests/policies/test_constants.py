@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from promptpo.policies import Actions
 from promptpo.policies.constants import (
     Scale,
     TunableError,
@@ -162,11 +163,30 @@ def test_scales_are_of_fields_with_bounds_or_of_temperatures():
         speed: float = field(unit="m/s", doc="no bounds")
         count: int = field(low=0, high=8, doc="machines")
 
-    scales = scales_of(SimpleNamespace(observation=Seen))
+    actions = Actions((3,), low=(14.0, 0.0, -math.inf), high=(28.0, 1.0, math.inf))
+    scales = scales_of(SimpleNamespace(observation=Seen), actions)
     assert scales == {
+        "action[0]": Scale(14.0, 28.0, 14.0, zero=False),
+        "action[1]": Scale(0.0, 1.0, 1.0, zero=False),
         "temp": Scale(-math.inf, math.inf, 10.0, zero=False), "loads": Scale(0.0, 2.0, 0.5),
         "count": Scale(0.0, 8.0, 2.0, whole=True),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "action",
+    ["[22.5, 1]", "np.array([22.5, 1], dtype=float)", "(22.5 if obs.x > 3.0 else x, 1)"],
+)
+def test_a_number_that_is_returned_takes_the_bounds_of_the_action(action):
+    scales = {f"action[{i}]": Scale(low, high, high - low, zero=False)
+              for i, (low, high) in enumerate([(14.0, 28.0), (0.0, 1.0)])}  # fmt: skip
+    source = f"class Policy:\n    def act(self, obs):\n        return {action}\n"
+    found = [c for c in tunable(source, auto=True, scales=scales).constants if c.value != 3.0]
+    assert [(c.value, c.low, c.high, c.integer) for c in found] == [
+        (22.5, 14.0, 28.0, False), (1, 0.0, 1.0, False),
+    ]  # fmt: skip
+    beyond = tunable(source.replace("22.5", "40.0"), auto=True, scales=scales).constants
+    assert 40.0 * 3 in [c.high for c in beyond]  # it is clipped: by its magnitude, as others are
 
 
 def test_a_declaration_says_the_range_and_leaves_a_plain_value():

@@ -82,6 +82,10 @@ def test_more_held_out_episodes_extend_the_test(ended, tmp_path):
     assert shorter.test.returns == ended.test.returns[:2]
     assert load_run(folder).test == shorter.test
     assert steps_played(folder, "test") == longer.test.steps
+    without = promptpo.optimize(resume=folder, test_episodes=0)  # no more: the test stands
+    assert without.test.returns == shorter.test.returns == load_run(folder).test.returns
+    assert info_of(folder)["test"]["seeds"] == info["test"]["seeds"][:2]
+    assert steps_played(folder, "test") == longer.test.steps
 
 
 def test_more_selection_episodes_add_to_those_that_were_played(ended, tmp_path):

@@ -105,20 +105,20 @@ def optimize(spec: SpecLike | None = None, **arguments: Any) -> Run:  # noqa: AN
         result = promptpo.optimize("cartpole", model="openai/gpt-5", rounds=3, max_cost=1.0)
         print(result.test.score.mean_return, result.best.source)
     """
-    given = {name: value for name, value in arguments.items() if value is not None}
-    resume, on_event = given.pop("resume", None), given.pop("on_event", None)
-    progress = given.pop("progress", None)
-    if "out" in given:
-        given["out"] = fspath(given["out"])
+    overrides = {name: value for name, value in arguments.items() if value is not None}
+    resume, on_event = overrides.pop("resume", None), overrides.pop("on_event", None)
+    progress = overrides.pop("progress", None)
+    if "out" in overrides:
+        overrides["out"] = fspath(overrides["out"])
     if spec is not None:
-        given["spec"] = _ref_of(spec, given.get("env_timeout"))
+        overrides["spec"] = _ref_of(spec, overrides.get("env_timeout"))
     if resume is not None:
         folder = folder_of(resume)
-        settings = resumed_config(folder, given)
+        settings = resumed_config(folder, overrides)
     elif spec is None:
         raise UsageError("no spec; give a spec file, the name of a shipped one, or an EnvSpec")
     else:
-        folder, settings = None, configure(given)
+        folder, settings = None, configure(overrides)
     with progress_shown(progress) as view:
         listeners = [listener for listener in (view, on_event) if listener is not None]
         return execute(settings, listener=all_of(listeners), resume=folder)
@@ -186,12 +186,12 @@ def evaluate(
     """
     if unknown := settings.keys() - config.fields(PlaySettings):
         raise TypeError(f"evaluate() got an unexpected argument {min(unknown)!r}")
-    given = {"test_episodes": episodes, **settings}
-    given["spec"] = None if spec is None else _ref_of(spec, settings.get("env_timeout"))
+    overrides = {"test_episodes": episodes, **settings}
+    overrides["spec"] = None if spec is None else _ref_of(spec, settings.get("env_timeout"))
     from promptpo.evaluation import score, settings_for
 
     players = [_player_of(policy)]
-    configs = settings_for(players, given, notify=partial(warnings.warn, stacklevel=3))
+    configs = settings_for(players, overrides, notify=partial(warnings.warn, stacklevel=3))
     (evaluation,) = run_to_end(score(players, configs))
     return evaluation
 

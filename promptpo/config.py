@@ -68,11 +68,11 @@ def option(
         resumable: may change when a run is resumed; those of the group "limits" always may.
         several: the value is a comma-separated list of these.
     """
-    said = {
+    metadata = {
         "help": help, "metavar": metavar, "within": within, "group": group,
         "resumable": resumable or group == "limits", "several": several,
     }  # fmt: skip
-    return dataclasses.field(default=default, metadata=said)
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def literal(text: str) -> int | float | bool | str:

@@ -10,6 +10,7 @@ import promptpo
 from promptpo import config
 from promptpo.cli.parser import COMMANDS
 from promptpo.cli.specs import is_spec
+from promptpo.llm.recording import find_recording, load_recording
 from promptpo.run.settings import all_settings
 from promptpo.spec import Task, load_spec
 
@@ -57,6 +58,18 @@ def test_the_defaults_in_the_table_are_the_defaults() -> None:
     for name in re.findall(r"`--([a-z-]+)`", settings.split("| option")[1]):
         words = ("help", "config", "preset", "dry-run")
         assert name.replace("-", "_") in config.OPTIONS or name in words, name
+
+
+def test_the_policy_of_the_readme_is_one_that_the_recording_holds() -> None:
+    shown = re.findall(r"```python\n(class Policy.*?)```", README, re.S)[0].split()
+    recording = find_recording("cartpole")
+    assert recording is not None
+    texts = [r.reply.text for r in load_recording(recording).replies.values()]
+    for text in texts:
+        words = iter(text.split())
+        if all(word in words for word in shown):  # in this order
+            return
+    raise AssertionError("no reply holds it")
 
 
 def test_the_spec_of_the_readme_is_a_working_one(tmp_path: Path) -> None:

@@ -235,10 +235,10 @@ def _beside(to: Path, learned: Learned) -> Path:
     """Return the file of a policy's arrays. Raises UsageError where another policy's lie there."""
     from promptpo.export.learned import BESIDE
 
-    there = to.with_name(BESIDE)
-    if learned.beside is not None and there.exists() and there.read_bytes() != learned.beside:
-        raise UsageError(f"--to {to}: {there} is of another policy; name a file in another folder")
-    return there
+    file = to.with_name(BESIDE)
+    if learned.beside is not None and file.exists() and file.read_bytes() != learned.beside:
+        raise UsageError(f"--to {to}: {file} is of another policy; name a file in another folder")
+    return file
 
 
 def _print_constants(constants: Sequence[Constant], *, as_json: bool) -> None:

@@ -86,9 +86,9 @@ def finish(arguments: argparse.Namespace) -> int:
     """Carry out ``finish``."""
     from promptpo.run.settings import resumed_config
 
-    given = vars(arguments)
-    folder = runs.find(given.pop("run"), given.pop("out"))
-    settings = resumed_config(folder, given)
+    options = vars(arguments)
+    folder = runs.find(options.pop("run"), options.pop("out"))
+    settings = resumed_config(folder, options)
     return exit_code(execute(settings, folder, as_json=False, searching=False))
 
 
@@ -291,12 +291,12 @@ def _run_sweep(folder: PlanFolder, plan: Plan, changed: Mapping[str, Any]) -> in
     from promptpo.matrix.runner import at_once, run_plan
 
     stream = cast("TextIO", Steady(output()))
-    here = text.near_path(folder.path)
+    path = text.near_path(folder.path)
 
     def announce(count: int, cores: int | None) -> None:
         specs, limits = dict.fromkeys(run.name for run in plan.runs), limits_of(plan.settings)
         rows = [
-            ("sweep", here),
+            ("sweep", path),
             ("runs", f"{len(plan.runs)} of {', '.join(specs)}"),
             ("at once", at_once(count, plan.workers, cores)),
             ("limits", f"for each run: {limits}" if limits else ""),
@@ -313,8 +313,8 @@ def _run_sweep(folder: PlanFolder, plan: Plan, changed: Mapping[str, Any]) -> in
         ("runs", counts(states(outcome.statuses))),
         *(("failed", f"{run}: {reason}") for run, reason in outcome.failed),
         ("report", text.near_path(folder.page) if folder.page.is_file() else ""),
-        ("compare", "" if interrupted else f"{text.program()} compare {here}"),
-        ("resume", f"{text.program()} --resume {here}" if outcome.unfinished else ""),
+        ("compare", "" if interrupted else f"{text.program()} compare {path}"),
+        ("resume", f"{text.program()} --resume {path}" if outcome.unfinished else ""),
     ])  # fmt: skip
     return outcome.code
 

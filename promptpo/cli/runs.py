@@ -54,8 +54,8 @@ def find(name: str, out: Path, spec: str | None = None) -> Path:
             return inside[-1]
     if (called := _called(name, out)) is not None:
         return called
-    there = next((place for place in places if place.exists()), places[0])
-    raise RunError(f"{there}: {no_run(there)}; {_hint(name, out)}")
+    first = next((place for place in places if place.exists()), places[0])
+    raise RunError(f"{first}: {no_run(first)}; {_hint(name, out)}")
 
 
 def _called(name: str, out: Path) -> Path | None:

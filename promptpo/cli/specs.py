@@ -116,8 +116,8 @@ def _own_source(name: str, file: Path) -> str:
     from promptpo.spec.drafts import own_source
 
     module = file.stem
-    there = importlib.util.find_spec(module) if module.isidentifier() else None
-    installed = there and there.origin and "site-packages" in Path(there.origin).parts
+    spec = importlib.util.find_spec(module) if module.isidentifier() else None
+    installed = spec and spec.origin and "site-packages" in Path(spec.origin).parts
     if installed or module in sys.stdlib_module_names:
         raise UsageError(
             f"{file}: there is a Python module {module!r}, which the file would hide; give"

@@ -125,7 +125,7 @@ def _spec_rows() -> list[tuple[str, ...]]:
     twins = with_twins()
 
     def row(e: catalog.Entry) -> tuple[str, ...]:
-        ways = ("yes" if there else "" for there in (find_recording(e.name), e.name in twins))
+        ways = ("yes" if exists else "" for exists in (find_recording(e.name), e.name in twins))
         return (e.name, *ways, e.origin, e.title)
 
     return [row(entry) for entry in (*catalog.shipped().specs, *catalog.installed().specs)]
@@ -277,8 +277,8 @@ def report(arguments: argparse.Namespace) -> int:
     file = write_report(folder, arguments.to, inline_videos=arguments.inline_videos)
     say(text.near_path(file))
     if summary_of(folder).status == "killed":
-        here = text.near_path(folder)
-        words = f"{here}: stopped without an end; {text.program()} --resume {here} continues it"
+        path = text.near_path(folder)
+        words = f"{path}: stopped without an end; {text.program()} --resume {path} continues it"
         say(f"promptpo: {words}", sys.stderr)
     if arguments.open:
         import webbrowser

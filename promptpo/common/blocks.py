@@ -41,8 +41,8 @@ def num(value: float | None, words: str | None = None) -> Cell:
     """Return a cell of a number, blank where there is none."""
     if value is None:
         return Cell()
-    shown = text.number(value) if words is None else words
-    return Cell(shown, value, numeric=True)
+    shown_text = text.number(value) if words is None else words
+    return Cell(shown_text, value, numeric=True)
 
 
 @dataclass(frozen=True)

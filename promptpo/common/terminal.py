@@ -65,8 +65,8 @@ def keep_output(other: int) -> None:
     _own[:] = [cast("TextIO", own)]
     os.dup2(other, 1)
     # By its own descriptor, as descriptor 1 may be closed by somebody.
-    here: Any = sys
-    here.stdout = here.__stdout__ = _text(other, "w", buffering=1)
+    module: Any = sys
+    module.stdout = module.__stdout__ = _text(other, "w", buffering=1)
 
 
 def print_to(descriptor: int) -> None:
@@ -74,9 +74,9 @@ def print_to(descriptor: int) -> None:
     for number in (1, 2):
         os.dup2(descriptor, number)
     # By a descriptor of their own, as 1 and 2 may be closed by somebody.
-    here: Any = sys
-    here.stdout = here.__stdout__ = _text(descriptor, "w", buffering=1)
-    here.stderr = here.__stderr__ = _text(descriptor, "w", buffering=1)
+    module: Any = sys
+    module.stdout = module.__stdout__ = _text(descriptor, "w", buffering=1)
+    module.stderr = module.__stderr__ = _text(descriptor, "w", buffering=1)
 
 
 def _text(descriptor: int, mode: str, buffering: int = -1) -> TextIO:

@@ -244,9 +244,9 @@ def program() -> str:
     if Path(sys.argv[0]).name == "promptpo":
         return "promptpo"
     executable = sys.executable
-    here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - string prefix, links kept
-    if executable.startswith(here):
-        executable = executable[len(here) :]
+    folder = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118 - string prefix, links kept
+    if executable.startswith(folder):
+        executable = executable[len(folder) :]
     elif shutil.which("python") == executable:
         executable = "python"
     return f"{executable} -m promptpo"

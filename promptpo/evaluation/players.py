@@ -108,9 +108,9 @@ def best_of_run(path: Path) -> Player:
 
 
 def settings_for(
-    players: Sequence[Player], given: Mapping[str, Any], notify: Callable[[str], None]
+    players: Sequence[Player], overrides: Mapping[str, Any], notify: Callable[[str], None]
 ) -> list[RunConfig]:
-    """Return the settings that each is played with: the given ones, else those of its run.
+    """Return the settings that each is played with: the overrides, else those of its run.
 
     Task, seed and number of episodes are the same for all: those of the first run among them, where
     they are not given. ``notify`` is called where that run's own copy of its spec takes the place
@@ -122,7 +122,7 @@ def settings_for(
     if runs:
         first, task = runs[0], runs[0].settings.get("spec")
         shared = {k: v for k, v in play_settings(first.settings).items() if k in _SHARED}
-        if not given.get("spec"):
+        if not overrides.get("spec"):
             if other := next((run for run in runs if run.settings.get("spec") != task), None):
                 raise UsageError(
                     f"{first.label} is of {task} and {other.label} of"
@@ -135,7 +135,7 @@ def settings_for(
                 notify(note)
     configs = []
     for player in players:
-        config = build(play_settings(player.settings), shared, given)
+        config = build(play_settings(player.settings), shared, overrides)
         if not config.spec:
             raise UsageError(f"{player.label}: give the task that it is for with --spec")
         if config.test_episodes < 1:
@@ -201,33 +201,33 @@ async def _play(executor: Executor, player: Player, config: RunConfig, spec: Env
 
 
 async def transfer(
-    player: Player, to: str, given: Mapping[str, Any], notify: Callable[[str], None]
+    player: Player, to: str, overrides: Mapping[str, Any], notify: Callable[[str], None]
 ) -> Transfer:
     """Play a policy on its own task, and on the world of the spec ``to`` as if that were its own.
 
-    The world keeps the order, signs and names that the policy knows. ``given`` are settings; others
-    are as in the player's run. ``notify`` is called where the run's spec has changed since. Raises
-    UsageError where the two specs are no twins, SpecError where one cannot be loaded.
+    The world keeps the order, signs and names that the policy knows. Settings that ``overrides``
+    lacks are as in the player's run. ``notify`` is called where the run's spec has changed since.
+    Raises UsageError where the two specs are no twins, SpecError where one cannot be loaded.
     """
-    home, other = _home(player, given, notify), load_spec(to)
+    home, other = _home(player, overrides, notify), load_spec(to)
     crossed = _crossed_ref(home, other, player.label)
     players = [player, Player("random", baseline="random", settings=player.settings)]
     (before, random_before), (after, random_after) = [
-        await score(players, settings_for(players, {**given, "spec": ref}, notify))
+        await score(players, settings_for(players, {**overrides, "spec": ref}, notify))
         for ref in (home.ref, crossed)
     ]
     return Transfer(home, other, before, after, (random_before.score, random_after.score))
 
 
-def _home(player: Player, given: Mapping[str, Any], notify: Callable[[str], None]) -> EnvSpec:
+def _home(player: Player, overrides: Mapping[str, Any], notify: Callable[[str], None]) -> EnvSpec:
     """Return the task that a policy was written for. Raises UsageError where nothing names it."""
     if player.baseline is not None:
         raise UsageError(f"{player.label} is no policy; name a run, or a policy's file")
-    ref = given.get("spec") or player.settings.get("spec")
+    ref = overrides.get("spec") or player.settings.get("spec")
     if not ref:
         raise UsageError(f"{player.label}: give the task that it was written for with --spec")
     home = load_spec(ref)
-    if player.run is not None and not given.get("spec") and spec_of_run(player.run, ref)[1]:
+    if player.run is not None and not overrides.get("spec") and spec_of_run(player.run, ref)[1]:
         if home.twin_of:
             raise UsageError(
                 f"{player.label}: {ref} has changed since this run was made, and with it the order,"

@@ -340,8 +340,8 @@ def render_history(rounds: Sequence[Round], budget: int) -> str:
         text = _published_round(round_, round_ is best, level)
         size += len(text) - len(texts[round_.number])
         texts[round_.number] = text
-    gone = sum(not text for text in texts.values())
-    left_out = f"\n({gone} rounds are left out for space.)" if gone else ""
+    omitted = sum(not text for text in texts.values())
+    left_out = f"\n({omitted} rounds are left out for space.)" if omitted else ""
     return "\n".join(filter(None, [head, left_out, *texts.values()])) + "\n\n"
 
 
@@ -382,14 +382,14 @@ def score_line(candidate: Candidate) -> str:
     run = candidate.rollout
     if candidate.error is not None or run is None:
         return f"failed: {first_line(candidate.error or 'not rolled out')}"
-    shown = bool(run.seeds)  # not of a prompt that is shown before any run
-    mean = f"mean return {f'{run.score.mean_return:.6g}' if shown else '<number>'}"
+    has_run = bool(run.seeds)  # not of a prompt that is shown before any run
+    mean = f"mean return {f'{run.score.mean_return:.6g}' if has_run else '<number>'}"
     if run.worst_tenth is not None:
         mean = f"worst tenth {run.worst_tenth:.6g}, {mean}"
     mean = ", ".join([mean, *metric_words(run)])
     if not _defines_success(run):
         return mean
-    return f"success {success_count(run.successes) if shown else '<number>/<number>'}, {mean}"
+    return f"success {success_count(run.successes) if has_run else '<number>/<number>'}, {mean}"
 
 
 def _episodes_line(run: Rollout) -> str:

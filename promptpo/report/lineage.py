@@ -133,7 +133,7 @@ def _links(run: Run, ended: list[Trial]) -> Figure:
     failed = tuple((place[t.name], f"{t.name}: failed") for t in ended if t not in scored)
     chart = Chart(
         f"{title} of each candidate by round, with lines to what it was made from",
-        "round",
+        "",
         (*edges, *points),
         levels(run, value),
         BOUNDS if title == "Success rate" else None,

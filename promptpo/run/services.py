@@ -183,10 +183,10 @@ class RunServices:
         wanted = of.rollout.seeds if seeds is None else tuple(seeds)
         by_seed: dict[int, Trajectory] = {}
         for part in of.parts:
-            here = [seed for seed in part.seeds if seed in wanted and seed not in by_seed]
-            if here:
+            new = [seed for seed in part.seeds if seed in wanted and seed not in by_seed]
+            if new:
                 play = Play.of(of, "search", part.seeds)
-                by_seed |= {e.seed: e for e in await self.player.trajectories(play, of.key, here)}
+                by_seed |= {e.seed: e for e in await self.player.trajectories(play, of.key, new)}
         return [by_seed[seed] for seed in wanted]
 
     async def summarize(

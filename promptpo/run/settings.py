@@ -356,15 +356,15 @@ def resumed_config(folder: Path, overrides: dict[str, Any]) -> RunConfig:
     return build(stored, changed)
 
 
-def changes(stored: Mapping[str, Any], given: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """Return what ``given`` changes of the settings of a run or sweep (``what``) that goes on.
+def changes(stored: Mapping[str, Any], overrides: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Return what ``overrides`` change of the settings of a run or sweep (``what``) that goes on.
 
     Raises UsageError for a setting that cannot change any more.
     """
     method = str(stored.get("method", RunConfig.method))
-    given = merge(given, method=method)
+    overrides = merge(overrides, method=method)
     declared = fields(method)
-    changed = {k: v for k, v in given.items() if stored.get(k) != v}
+    changed = {k: v for k, v in overrides.items() if stored.get(k) != v}
     for name, value in changed.items():
         if name not in declared or not declared[name].resumable:
             was = f" (it was {stored[name]})" if name in stored else ""

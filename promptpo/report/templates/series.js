@@ -18,10 +18,12 @@ const short = (value) => value == null ? "–" : String(Number(value.toPrecision
 function unpacked([low, high, packed]) {
   const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
   const codes = new DataView(bytes.buffer);
+  const step = (high - low) / (DOWN - 1); // digits below it are not known
+  const digits = Math.min(Math.max(Math.floor(-Math.log10(step)), 0), 12);
   return Array.from({ length: bytes.length / 2 }, (_, i) => {
     const code = codes.getUint16(2 * i, true);
     if (code === GAP) return null;
-    return code === UP ? Infinity : code === DOWN ? -Infinity : low + (high - low) * code / (DOWN - 1);
+    return code === UP ? Infinity : code === DOWN ? -Infinity : Number((low + step * code).toFixed(digits));
   });
 }
 
@@ -148,7 +150,7 @@ class Plots {
   options(more) {
     const axis = { stroke: css("--soft"), grid: { stroke: css("--rule"), width: 1 }, ticks: { show: false }, font: `11px ${css("--sans")}`, gap: 3 };
     return {
-      width: Math.max(this.grid.firstChild.clientWidth, 200), height: 120, padding: [6, 4, 0, 0],
+      width: Math.max(this.grid.firstChild.clientWidth, 200), height: 120, padding: [6, 10, 0, 0],
       legend: { show: false }, axes: [{ ...axis, size: 20 }, { ...axis, size: 52, ...more.left }], ...more,
     };
   }

@@ -145,17 +145,16 @@ def _references(ref: str, spec: EnvSpec) -> Iterator[str]:
     yield fenced(f"python -m promptpo.spec.baselines {ref} --episodes 100", "sh")
     known = scale_of(spec, "return")
     if known.best is not None and not known.source.startswith("the spec's"):
-        yield f"The best that is known: a return of {text.number(known.best)} ({known.source})."
+        best = text.number(known.best)
+        yield f"[Benchmarks](../benchmark.md) scale returns by {best} ({known.source})."
 
 
 def _best(ref: str) -> Iterator[str]:
-    """Yield the section of the best policy, from the measured run of the shipped recording."""
-    for name in (ref, "method promptpo"):
-        found = MEASURED.get(name, {})
-        if found.get("command", "").split()[1:2] == [ref]:
-            break
-    else:
+    """Yield the section of the best policy among the measured runs on an environment."""
+    runs = [found for found in MEASURED.values() if found["command"].split()[1] == ref]
+    if not runs:
         return
+    found = max(runs, key=lambda found: ((found["success"] or [0.0])[0], found["return"][0]))
     yield "## The best policy"
     yield f"Of {found['episodes']} held-out episodes: {held_out(found)}. It is found by"
     yield shell(found["command"])

@@ -113,6 +113,7 @@ class Evaluation:
             episodes=r.whole,
         )
         data: dict[str, Any] = encode(scored)
+        del data["worst_tenth"], data["metrics"]  # of tasks that have them, as a run writes them
         if not failed:
             data |= further_scores(r)
         if r.life > 1 and not failed:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from promptpo.common import text
 from promptpo.common.concurrency import all_of
 from promptpo.common.plaintext import fenced
 from promptpo.errors import LimitReached
@@ -233,7 +234,13 @@ def _episodes_of(
 def _outcome(run: Rollout, seed: int) -> str:
     episode = next(e for e in run.whole if e.seed == seed)
     success = {True: "success, ", False: "no success, ", None: ""}[episode.success]
-    return f"{success}return {episode.return_:.5g}, {episode.length} steps"
+    gauges = run.terms.gauges if run.terms else {}
+    metrics = (
+        f", {name} {text.with_unit(episode.metrics[name], gauge.unit)}"
+        for name, gauge in gauges.items()
+        if episode.metrics and name in episode.metrics
+    )
+    return f"{success}return {episode.return_:.5g}, {episode.length} steps{''.join(metrics)}"
 
 
 def promising(candidate: Candidate, best: Candidate) -> bool:

@@ -202,8 +202,9 @@ def _told(words: str, interval: Interval | None) -> str:
 def tuning_figures(run: Run) -> list[Figure]:
     """Return how the values that stood did over the steps of tuning, a line for each policy."""
     figures = []
-    for title, value, _ in measures(success=True):
-        lines = tuning_lines(run.tuned, success=title == "Success rate")
+    tail = any(s.by_tail for account in run.tuned.values() for s in account.history)
+    for title, value, _ in measures(success=True, tail=tail)[: 2 if tail else None]:
+        lines = tuning_lines(run.tuned, title)
         if not lines:
             continue
         chart = Chart(
@@ -217,14 +218,18 @@ def tuning_figures(run: Run) -> list[Figure]:
     return figures
 
 
-def tuning_lines(tuned: dict[str, TuningAccount], *, success: bool) -> list[Line]:
-    """Return a line for each account in which the policy got through its episodes at all."""
+def tuning_lines(tuned: dict[str, TuningAccount], title: str) -> list[Line]:
+    """Return a line for each account in which the policy got through its episodes at all.
+
+    ``title`` is that of one of ``measures``.
+    """
+    names = {"Success rate": "success_rate", TENTH: "worst_tenth"}
     lines = []
     for name, account in tuned.items():
         points = [
             (s.steps, v, standing_interval(s, v))
             for s in account.history
-            if (v := s.success_rate if success else s.mean_return) is not None
+            if isinstance(v := getattr(s, names.get(title, "mean_return")), float | int)
         ]
         if points:
             steps, values, intervals = zip(*points, strict=True)
@@ -239,9 +244,12 @@ def tuning_lines(tuned: dict[str, TuningAccount], *, success: bool) -> list[Line
 
 
 def standing_interval(standing: Standpoint, value: float) -> Interval | None:
-    """Return the 95% interval of a mean return, or of a success rate; None where unknown."""
+    """Return the 95% interval of a mean return, or of a success rate; None where unknown.
+
+    Of the worst tenth it is.
+    """
     if value == standing.success_rate and value != standing.mean_return:
         return success_interval(round(value * standing.episodes), standing.episodes)
-    if standing.error is None:
+    if standing.error is None or value != standing.mean_return:
         return None
     return error_interval(value, standing.error, standing.episodes)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from promptpo.common import text
 from promptpo.common.blocks import Cell, Table, num
@@ -373,14 +374,17 @@ def evaluation_table(evaluation: KeptEvaluation) -> Table:
     measure = evaluation.tests[0].measure if evaluation.tests else ""
     tests = {t.b if t.a == OWN else t.a: t for t in evaluation.tests if OWN in (t.a, t.b)
              and t.measure == measure}  # fmt: skip
-    columns = ("Policy", "Success", "Mean return", "Interval", "best/policy.py leads by",
-               "p (Holm)", "Outcome")  # fmt: skip
-    rows = tuple(_evaluation_row(p, tests.get(p.policy)) for p in evaluation.evaluations)
+    metrics = dict.fromkeys(name for p in evaluation.evaluations for name in p.metrics)
+    columns = ("Policy", "Success", "Worst tenth", "Mean return", "Interval",
+               "best/policy.py leads by", "p (Holm)", *metrics, "Outcome")  # fmt: skip
+    rows = tuple(_evaluation_row(p, tests.get(p.policy), metrics) for p in evaluation.evaluations)
     caption = f"{when} UTC: {text.plural(count, 'held-out episode')}{seed}"
     return Table(caption, columns, rows).trimmed()
 
 
-def _evaluation_row(policy: ScoredPolicy, test: PolicyTest | None) -> tuple[Cell, ...]:
+def _evaluation_row(
+    policy: ScoredPolicy, test: PolicyTest | None, metrics: Iterable[str]
+) -> tuple[Cell, ...]:
     bounds, lead, p = policy.mean_return_interval or (), Cell(), Cell()
     if test is not None:
         lead = difference_cell(test.difference if test.a == OWN else -test.difference)
@@ -388,9 +392,18 @@ def _evaluation_row(policy: ScoredPolicy, test: PolicyTest | None) -> tuple[Cell
     return (
         Cell(policy.policy, strong=policy.policy == OWN),
         success_cell(policy.score),
+        tenth_cell(policy.score),
         return_cell(policy.score),
         num(bounds[0], text.span(*bounds)) if bounds else Cell(),
         lead,
         p,
+        *(_kept_cell(policy.metrics.get(name)) for name in metrics),
         Cell(text.gist(policy.error or ""), kind="failed" if policy.error else ""),
     )
+
+
+def _kept_cell(metric: Mapping[str, Any] | None) -> Cell:
+    """Return the mean of a metric of a kept evaluation."""
+    if metric is None:
+        return Cell()
+    return num(metric["value"], text.with_unit(metric["value"], metric["unit"]))

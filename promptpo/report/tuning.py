@@ -54,8 +54,10 @@ def outcome_table(run: Run) -> Table:
     caption = "As written, and with the values found, on episodes that nothing else has met"
     if all(account.before is None for account in run.tuned.values()):
         caption = "The policies that were tuned"
-    columns = ("Policy", "Steps", "Episodes", "Success as written", "Return as written",
-               "Success tuned", "Return tuned", "Difference", "Outcome")  # fmt: skip
+    standings = (s for account in run.tuned.values() for s in (account.before, account.after) if s)
+    what = "Worst tenth" if any(s.by_tail for s in standings) else "Return"
+    columns = ("Policy", "Steps", "Episodes", "Success as written", f"{what} as written",
+               "Success tuned", f"{what} tuned", "Difference", "Outcome")  # fmt: skip
     rows = []
     for name, account in run.tuned.items():
         result, difference = _tuned(run, name, account), account.difference
@@ -84,7 +86,7 @@ def _scores(standing: Standpoint | None) -> tuple[Cell, Cell]:
     if standing is None or standing.mean_return is None:
         return Cell(), Cell()
     rate = standing.success_rate
-    return num(rate, "" if rate is None else f"{rate:.2f}"), num(standing.mean_return)
+    return num(rate, "" if rate is None else f"{rate:.2f}"), num(standing.ranked)
 
 
 def _tuned(run: Run, name: str, account: TuningAccount) -> Trial | None:

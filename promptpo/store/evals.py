@@ -9,7 +9,7 @@ import itertools
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,8 @@ class ScoredPolicy:
     """One policy's held-out episodes and their score; None where it failed.
 
     ``policy`` is what it is called, ``source_sha`` the fingerprint of its source (None: it is part
-    of the task). Intervals are 95% ones, (low, high).
+    of the task). Intervals are 95% ones, (low, high). ``worst_tenth`` is where that is the
+    objective; ``metrics`` are the task's, as ``promptpo.store.codec.further_scores`` writes them.
     """
 
     policy: str
@@ -43,13 +44,15 @@ class ScoredPolicy:
     steps: int
     clipped: float
     episodes: tuple[Episode, ...]
+    worst_tenth: float | None = None
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def score(self) -> Score:
-        """Mean return and success rate."""
+        """Mean return, success rate and worst tenth."""
         if self.mean_return is None:
             return Score(failed=True)
-        return Score(self.mean_return, self.success_rate)
+        return Score(self.mean_return, self.success_rate, worst_tenth=self.worst_tenth)
 
 
 @dataclass(frozen=True)

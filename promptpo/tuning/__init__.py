@@ -42,6 +42,16 @@ class Standpoint:
     episodes: int
     worst_tenth: float | UnsetType = UNSET
 
+    @property
+    def by_tail(self) -> bool:
+        """True where the worst tenth ranks."""
+        return self.worst_tenth is not UNSET
+
+    @property
+    def ranked(self) -> float | None:
+        """The return that ranks."""
+        return self.mean_return if isinstance(self.worst_tenth, UnsetType) else self.worst_tenth
+
 
 @dataclass(frozen=True)
 class TuningAccount:

@@ -124,15 +124,24 @@ def test_lines_hold_until_the_next_judgement(run):
 
 
 def test_a_line_begins_where_a_policy_got_through_and_success_has_wilsons_interval():
-    def line(*history, success):
+    def line(*history, title="Mean return"):
         account = TuningAccount(True, (), history, 90, 1)
-        return tuning_lines({"r01_c01": account}, success=success)[0]
+        return tuning_lines({"r01_c01": account}, title)[0]
 
-    rate = line(standpoint(10, 5.0, rate=1.0), success=True)
+    rate = line(standpoint(10, 5.0, rate=1.0), title="Success rate")
     assert (rate.low, rate.high) == ([pytest.approx(0.722, abs=1e-3)], [1.0])
     failed = Standpoint(10, None, None, None, 0)
-    late = line(failed, standpoint(50, 7.0, error=None), success=False)
+    late = line(failed, standpoint(50, 7.0, error=None))
     assert (late.x, late.y, late.low) == ((50,), (7.0,), [7.0])
+    tenth = replace(standpoint(50, 7.0), worst_tenth=2.0)  # whose interval is not known
+    tail = line(standpoint(10, 5.0), tenth, title="Mean of the worst tenth")
+    assert (tail.x, tail.y, tail.low, tail.high) == ((50,), (2.0,), [2.0], [2.0])
+
+
+def test_the_worst_tenth_is_drawn_in_place_of_the_mean_where_it_ranks(copied):
+    history = tuple(replace(s, worst_tenth=s.mean_return - 9.0) for s in KEPT.history)
+    run = written(copied, tuned(1, replace(KEPT, history=history)))
+    assert [figure.caption for figure in tuning_figures(run)] == ["Mean of the worst tenth"]
 
 
 def test_one_that_goes_on_tells_how_far_it_is(copied):

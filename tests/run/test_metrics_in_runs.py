@@ -1,6 +1,7 @@
 """Metrics, constraints and the objective through a run: recorded, resumed, shown, ranked by."""
 
 import json
+import shutil
 
 import pytest
 from room_spec import write_room
@@ -10,7 +11,9 @@ import promptpo
 from promptpo.cli import main
 from promptpo.comparison import Comparison
 from promptpo.report import write_report
+from promptpo.report.tables import evaluation_table
 from promptpo.spec import load_spec
+from promptpo.store.run import load_run
 from promptpo.trackers.feed import Feed
 
 FEEDBACK = """
@@ -65,6 +68,7 @@ def test_models_are_told_of_them(whole):
         "- hottest inlet, at most 32 C in every step: servers stop above",
         "r01_c01: success 0/2, worst tenth ",
         "(held 0/2, broken by ",
+        "steps, energy ",
     ):
         assert words in prompt, words
 
@@ -111,6 +115,19 @@ def test_policies_and_runs_are_compared_by_each(whole, tmp_path, capsys):
     words = " ".join(str(Comparison.of([result.folder])).split())
     assert "What else was measured" not in words.partition("energy")[0].lower()
     assert "held 12/12" in words
+
+
+def test_a_kept_evaluation_is_shown_with_them(whole, tmp_path):
+    result, _ = whole
+    folder = shutil.copytree(result.folder, tmp_path / "room" / "run")
+    assert main(["eval", str(folder), "expert", "--episodes", "4", "--keep"]) == 0
+    (kept,) = load_run(folder).evaluations
+    table = evaluation_table(kept)
+    at = {name: i for i, name in enumerate(table.columns)}
+    own, expert = table.rows
+    assert own[at["Worst tenth"]].sort == kept.evaluations[0].worst_tenth
+    assert own[at["energy"]].text.endswith(" kWh")
+    assert expert[at["hottest inlet"]].text.endswith(" C")
 
 
 def test_a_run_may_rank_by_the_mean(tmp_path):

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from promptpo.common import text
@@ -41,6 +41,9 @@ from promptpo.report.overview import Fact
 from promptpo.report.page import Page
 from promptpo.report.tables import cost_cell
 from promptpo.store.summary import Summary
+
+if TYPE_CHECKING:
+    from promptpo.comparison.comparison import Comparison
 
 #: Runs of a group whose own curves are drawn, thin, below their mean; and of a chart.
 _OWN, _OWN_IN_ALL = 8, 24
@@ -119,22 +122,8 @@ def index_page(rows: Sequence[Row], where: str, tasks: Mapping[str, str]) -> Pag
     return Page("Runs", about=where, sections=(Section("runs", "All runs", tuple(blocks)),))
 
 
-class Compared(Protocol):
-    """Runs side by side, as ``promptpo.comparison.Comparison`` has them."""
-
-    @property
-    def panels(self) -> Sequence[Panel]:
-        """The tasks."""
-        ...
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What a reader of the numbers must know."""
-        ...
-
-
 def comparison_page(
-    comparison: Compared, title: str, kind: str, address: Callable[[Path], str]
+    comparison: Comparison, title: str, kind: str, address: Callable[[Path], str]
 ) -> Page:
     """Return runs side by side; ``address`` is that of the page of the run in a folder."""
     runs = [r for panel in comparison.panels for group in panel.groups for r in group.runs]
@@ -170,7 +159,7 @@ def seen_from(folder: Path) -> Callable[[Path], str]:
     return address
 
 
-def write_comparison_page(comparison: Compared, file: Path, kind: str = "Comparison") -> None:
+def write_comparison_page(comparison: Comparison, file: Path, kind: str = "Comparison") -> None:
     """Write runs side by side into a file. Raises UsageError where that cannot be done."""
     names = dict.fromkeys(panel.name for panel in comparison.panels)
     title = ", ".join(names) if len(names) < 4 else f"{len(names)} tasks"

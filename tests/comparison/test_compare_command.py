@@ -156,3 +156,20 @@ def test_what_is_no_run_and_where_nothing_can_be_written_are_one_line(runs, tmp_
         assert main(["compare", *map(str, words)]) == code
         (line,) = capsys.readouterr().err.splitlines()
         assert remedy in line
+
+
+def test_the_page_has_all_runs_with_their_addresses_curves_and_tests(runs, tmp_path, capsys):
+    (runs[0] / "report.html").write_text("its page")
+    out = compare(capsys, *runs, "--html", tmp_path / "page.html")
+    assert out.splitlines()[-1] == str(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    table = page[page.index('class="sortable stacked runs"') :]
+    assert table[: table.index("</table>")].count("<tr>") == len(runs) + 1
+    assert re.findall(r'<th scope=row><a href="([^"]+)">', table) == [
+        f"runs/toy/{runs[0].name}/report.html"
+    ]
+    for words in ("over environment steps of search", "over calls of the model", "A - B"):
+        assert words in page
+    assert "openai/a, seed 1</title>" in page  # each run of a group has a thin line
+    assert main(["compare", str(runs[0]), "--html", "/proc/nowhere/page.html"]) == 2
+    assert "choose another file with --html" in capsys.readouterr().err

@@ -127,7 +127,8 @@ def test_its_runs_are_listed_found_and_compared(swept, capsys, monkeypatch):
     sweep = only_sweep(folder)
     assert main(["compare", sweep.path.name]) == 0
     assert capsys.readouterr().out.count("finished") == 4
-    assert main(["report", str(sweep.path), "--to", "all.html"]) == 0
+    assert main(["compare", str(sweep.path), "--html", "all.html"]) == 0
+    assert (folder / "all.html").read_text().count("finished</td>") == 4
     assert main(["list"]) == 0
     listed = capsys.readouterr().out
     assert listed.count(f"{sweep.path.relative_to(folder)}/") == 4

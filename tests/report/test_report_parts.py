@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
+from written_runs import written_run
 
 from promptpo.report.chart import decimated, tag
 from promptpo.report.code import highlighted, side_by_side, strategy
+from promptpo.report.lineage import lineage_section
+from promptpo.report.overview import facts
 from promptpo.report.page import share
+from promptpo.store.evals import KeptEvaluation, PolicyTest
+from promptpo.store.run import load_run
 
 
 def test_source_lines_are_coloured_and_escaped():
@@ -72,3 +77,25 @@ def test_a_policy_speaks_in_its_first_paragraph():
     said = 'class Policy:\n    """Pushes\n    left.\n\n    Then rests.\n    """\n'
     assert strategy(said) == "Pushes left."
     assert strategy("def (") == ""
+
+
+def test_the_distance_to_the_expert_is_paired_where_both_played_the_same_episodes(tmp_path):
+    run = load_run(written_run(tmp_path, test=[60.0, 40.0]))
+    (tile,) = [fact for fact in facts(run) if fact.label == "To the expert"]
+    assert tile.figure == "\N{MINUS SIGN}45" and tile.note.endswith("95: not paired")
+    test = PolicyTest("return", "expert", "best/policy.py", 12.0, 8.0, 15.0, 0.01, 0.01, True, 9, 9)
+    run.evaluations = (KeptEvaluation("2026-01-01T00:00:00Z", 0, (), (test,)),)
+    (tile,) = [fact for fact in facts(run) if fact.label == "To the expert"]
+    assert tile.figure == "\N{MINUS SIGN}12"
+    assert "-15 to -8" in tile.note and "paired, over 9 episodes" in tile.note
+
+
+def test_lineage_has_what_was_spent_by_each_candidate_and_dollars_over_time(tmp_path):
+    run = load_run(written_run(tmp_path, search=(10.0, None, 50.0)))
+    section = lineage_section(run)
+    (table,) = section.blocks[2].blocks
+    spent = [row[table.columns.index("Cost so far")].text for row in table.rows]
+    assert spent == ["$0.01", "$0.02", "$0.03"]
+    figure = section.blocks[-1]
+    assert figure.caption == "Cost in US dollars of search over time"
+    assert [*figure.chart.lines[0].y] == pytest.approx([0.0, 0.01, 0.02, 0.03])

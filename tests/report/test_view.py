@@ -67,6 +67,19 @@ def test_a_folder_of_any_name_has_its_page(ask, copied):
         assert ask(f"{path}best/policy.py").status == 200
 
 
+def test_several_runs_of_a_task_are_compared_on_a_page_that_leads_to_each(ask, copied):
+    assert b"/compare/" not in ask("/").content
+    shutil.copytree(copied, copied.with_name("20260102-000000"))
+    assert b'href="/compare/cartpole/"' in ask("/").content
+    page = ask("/compare/cartpole/")
+    assert page.status == 200
+    assert set(re.findall(rb'href="(/runs/[^"]+)"', page.content)) == {
+        RUN.encode(), b"/runs/cartpole/20260102-000000/",
+    }  # fmt: skip
+    assert page.headers["ETag"] == ask("/compare/cartpole/", "HEAD").headers["ETag"]
+    assert ask("/compare/pong/").status == 404
+
+
 def test_only_names_of_this_machine_are_answered(ask):
     names = {"localhost": 200, "127.0.0.1:8321": 200, "[::1]:8321": 200}
     for foreign in ("evil.example:8321", "localhost.evil.example", "10.0.0.5", "", "["):

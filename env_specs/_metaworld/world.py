@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping
-from types import MethodType
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,8 @@ def make_env(task: str) -> Env:
     env = build(seed=0)
     names = vars(sys.modules[type(env)._get_quat_objects.__module__])
     if "Rotation" in names:
-        names["Rotation"] = _Rotation
-    env._get_curr_obs_combined_no_goal = MethodType(_seen, env)
+        names["Rotation"] = SimpleNamespace(from_matrix=_rotation)
+    env._get_curr_obs_combined_no_goal = partial(_seen, env)
     # Positions are drawn anew at every reset, from the environment's own generator.
     env._freeze_rand_vec = False
     env.seeded_rand_vec = True
@@ -102,42 +103,37 @@ def _seen(env: Env) -> Array:
     return row
 
 
-class _Rotation:
-    """Stands in for SciPy's Rotation where Meta-World observes: the same bits, much faster.
+def _rotation(matrix: Array) -> SimpleNamespace:
+    """Stand in for SciPy's ``Rotation.from_matrix`` where Meta-World observes."""
+    return SimpleNamespace(as_quat=lambda: _quaternion(matrix))
+
+
+def _quaternion(matrix: Array) -> Array:
+    """Return the unit quaternion (x, y, z, w) of a rotation: SciPy's bits, much faster.
 
     SciPy's took a third of the time of a step. Its method (F. L. Markley, "Unit quaternion from
-    rotation matrix", Journal of Guidance, Control, and Dynamics 31, 2008) is done here with plain
-    numbers; what is not a rotation within rounding goes to SciPy.
+    rotation matrix", Journal of Guidance, Control, and Dynamics 31, 2008) is done here with
+    plain numbers; what is not a rotation within rounding goes to SciPy.
     """
+    m = (a, b, c), (d, e, f), (g, h, i) = matrix.tolist()
+    level = abs(a * d + b * e + c * f) + abs(a * g + b * h + c * i) + abs(d * g + e * h + f * i)
+    sizes = (x * x + y * y + z * z for x, y, z in m)
+    turn = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+    if not (level < 1e-12 and turn > 0.0 and all(abs(size - 1.0) < 1e-6 for size in sizes)):
+        from scipy.spatial.transform import Rotation
 
-    def __init__(self, matrix: Array) -> None:
-        self._matrix = matrix
-
-    @classmethod
-    def from_matrix(cls, matrix: Array) -> _Rotation:
-        return cls(matrix)
-
-    def as_quat(self) -> Array:
-        """Return the unit quaternion (x, y, z, w)."""
-        m = (a, b, c), (d, e, f), (g, h, i) = self._matrix.tolist()
-        level = abs(a * d + b * e + c * f) + abs(a * g + b * h + c * i) + abs(d * g + e * h + f * i)
-        sizes = (x * x + y * y + z * z for x, y, z in m)
-        turn = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
-        if not (level < 1e-12 and turn > 0.0 and all(abs(size - 1.0) < 1e-6 for size in sizes)):
-            from scipy.spatial.transform import Rotation
-
-            quaternion: Array = Rotation.from_matrix(self._matrix).as_quat()
-            return quaternion
-        trace = a + e + i
-        largest = max(a, e, i, trace)
-        if largest == a:
-            q = [1.0 - trace + 2.0 * a, d + b, g + c, h - f]
-        elif largest == e:
-            q = [b + d, 1.0 - trace + 2.0 * e, h + f, c - g]
-        elif largest == i:
-            q = [c + g, f + h, 1.0 - trace + 2.0 * i, d - b]
-        else:
-            q = [h - f, c - g, d - b, 1.0 + trace]
-        x, y, z, w = q
-        norm = math.sqrt(x * x + y * y + z * z + w * w)
-        return np.array([x / norm, y / norm, z / norm, w / norm])
+        quaternion: Array = Rotation.from_matrix(matrix).as_quat()
+        return quaternion
+    trace = a + e + i
+    largest = max(a, e, i, trace)
+    if largest == a:
+        q = [1.0 - trace + 2.0 * a, d + b, g + c, h - f]
+    elif largest == e:
+        q = [b + d, 1.0 - trace + 2.0 * e, h + f, c - g]
+    elif largest == i:
+        q = [c + g, f + h, 1.0 - trace + 2.0 * i, d - b]
+    else:
+        q = [h - f, c - g, d - b, 1.0 + trace]
+    x, y, z, w = q
+    norm = math.sqrt(x * x + y * y + z * z + w * w)
+    return np.array([x / norm, y / norm, z / norm, w / norm])

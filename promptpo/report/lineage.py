@@ -52,7 +52,13 @@ def lineage_section(run: Run) -> Section | None:
                 text.plural(len(ended), "candidate"), printed=len(ended) <= 30)
     )  # fmt: skip
     blocks += _over_time(run, ended)
-    return Section("lineage", "Lineage and cost", tuple(blocks), "lineage")
+    title = "Lineage and cost" if _asks(run) else "Lineage"
+    return Section("lineage", title, tuple(blocks), "lineage")
+
+
+def _asks(run: Run) -> bool:
+    """Tell whether its policies cost calls of a model."""
+    return run.asks_model and not run.policy_file
 
 
 def _descent(run: Run, trial: Trial) -> list[Trial]:
@@ -85,6 +91,7 @@ def origin(run: Run, trial: Trial) -> str:
 def _table(run: Run, ended: list[Trial]) -> Table:
     winners = {r.winner.name for r in run.round_records if r.winner}
     rows = []
+    priced = _asks(run) and not run.replayed
     for trial in ended:
         role = "best" if trial is run.best_trial else "winner" if trial.name in winners else ""
         rows.append((
@@ -94,8 +101,8 @@ def _table(run: Run, ended: list[Trial]) -> Table:
             return_cell(trial.score),
             num(trial.at_steps),
             num(trial.seconds, text.duration(trial.seconds)),
-            Cell() if run.replayed else cost_cell(trial.cost),
-            Cell() if run.replayed else cost_cell(trial.at.cost),
+            cost_cell(trial.cost) if priced else Cell(),
+            cost_cell(trial.at.cost) if priced else Cell(),
             Cell(role, kind="won" if role else ""),
         ))  # fmt: skip
     columns = ("Candidate", "Came from", "Success", "Mean return", "Steps so far", "Time so far",

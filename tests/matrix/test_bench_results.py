@@ -209,7 +209,7 @@ def test_the_page_is_whole_in_a_browser_and_a_catastrophe_flattens_none_of_it(tm
             page.on("pageerror", lambda error: trouble.append(str(error)))
             page.goto(file.as_uri())
             assert page.evaluate("document.documentElement.scrollWidth") == width
-            assert page.locator("#cells thead button").count() == 8
+            assert page.locator("#runs thead button").count() == 14
             assert page.locator("#spec-walk .scores .arrow").count() == 1
             ticks = page.locator("#spec-walk .scores .tick").all_text_contents()
             assert all(20 <= float(tick) <= 100 for tick in ticks)

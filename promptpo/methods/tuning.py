@@ -48,7 +48,7 @@ class TuningStage:
 
     @cached_property
     def _scales(self) -> dict[str, Scale] | None:
-        """What ranges go by; None where these go by magnitude alone."""
+        """Return the bounds that ranges are taken from; None where magnitude alone decides."""
         from promptpo.policies.constants import scales_of
 
         everywhere = self.config.constants_in == "everywhere"

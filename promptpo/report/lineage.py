@@ -1,4 +1,4 @@
-"""Where the candidates of a run came from, and what they cost over time."""
+"""Lineage of a run's candidates, and their cost over time."""
 
 from __future__ import annotations
 

@@ -2,9 +2,8 @@
 
 Those that count have a process each; all processes are handed their observations before any of
 their actions is waited for. In search and tuning one process plays many in lockstep, where the
-policy allows it (``sandbox.keeps_lockstep``): an environment step then waits 3 us for its policy
-and not 15. What becomes of an episode depends on its own policy and seed alone, never on which
-others are played beside it.
+policy allows it (``sandbox.Host.lockstep``), which is several times faster. What becomes of an
+episode depends on its own policy and seed alone, never on which others are played beside it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Many episodes of one program in one process, step by step: where none of them counts.
 
-A hand-over to a process of its own costs 10 to 15 us for each episode and step, to a process that
-plays sixteen about 3. Episodes of honest programs do not notice each other: each has a namespace
-and an object of its own. Those of others may; so what is scored for good is never played so.
+A hand-over to a process of its own costs some 16 us for each episode and step, to a process that
+plays sixteen 5 (``benchmarks/sandbox_throughput.py``). Episodes of honest programs do not notice
+each other: each has a namespace and an object of its own. Those of others may; so what is scored
+for good is never played so.
 """
 
 from __future__ import annotations

@@ -52,6 +52,19 @@ def test_a_positive_angle_leans_to_the_left(task):
     assert top[0] < 0
 
 
+def test_units_are_the_stated_ones(task):
+    lander = task.env.lander
+    seen = fields(task, task.step(np.array([0.0]))[0])
+    assert seen["x"] * 10 == pytest.approx(lander.position.x - 10, abs=1e-4)
+    assert seen["velocity_x"] * 5 == pytest.approx(lander.linearVelocity.x, abs=1e-4)
+    assert seen["velocity_y"] * 7.5 == pytest.approx(lander.linearVelocity.y, abs=1e-4)
+    assert seen["spin"] * 2.5 == pytest.approx(lander.angularVelocity, abs=1e-4)
+    # 0.6 m is what the legs hold a lander that stands above the ground.
+    assert seen["y"] * 20 / 3 == pytest.approx(
+        lander.position.y - task.env.helipad_y - 0.6, abs=1e-4
+    )
+
+
 def test_the_pad_is_where_the_description_says(task):
     assert (task.env.helipad_x1, task.env.helipad_x2) == (8.0, 12.0)
     task.reset(1)

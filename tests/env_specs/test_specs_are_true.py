@@ -34,6 +34,20 @@ def test_reward_and_ranges_hold_on_ten_thousand_transitions(name):
     assert [f for f in (*check_reward(played), *check_observation(played)) if f.failed] == []
 
 
+def test_an_observation_of_cartpole_is_what_the_fields_say():
+    from gymnasium.envs.classic_control import CartPoleEnv
+
+    task = Task.open(load_spec("cartpole"))
+    task.reset(0)
+    assert isinstance(task.env, CartPoleEnv)
+    for push, sign in ((1.0, 1.0), (0.0, -1.0)):
+        task.reset(0)
+        for _ in range(5):
+            flat = task.step(np.array([push]))[0]
+        assert np.sign(flat[1]) == sign, "pushing right must give positive velocity"
+        assert np.sign(flat[3]) == -sign, "the pole falls away from the push"
+
+
 def test_the_signs_of_halfcheetah_are_what_the_spec_says():
     task = Task.open(load_spec("mujoco_halfcheetah"))
     env = task.env

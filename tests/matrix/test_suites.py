@@ -109,9 +109,15 @@ def test_a_mistake_is_told_in_one_line(written):
 
 
 def test_the_suites_that_ship_and_published_numbers():
-    assert {"metaworld50", "promptpo23", "r2po10", "smoke"} <= shipped_suites().keys()
+    assert {"core16", "metaworld50", "promptpo23", "r2po10", "smoke"} <= shipped_suites().keys()
     assert len(load_suite("r2po10").specs) == 10
     assert len(load_suite("promptpo23").specs) == 23
+    core = load_suite("core16")
+    assert len(core.specs) + len(core.absent) == 16
+    assert {row.spec for row in core.published} == set(core.specs)
+    for entrant in core.entrants:
+        settings = entrant.settings
+        assert settings["rounds"] * settings["candidates"] * settings["episodes"] == 128
     tables = ["r2po-best", "r2po-mean", "r2po-ablations", "r2po-random", "props", "promptpo",
               "promptpo-success"]  # fmt: skip
     assert len({row.spec for name in tables for row in published([name], shipped_specs())}) == 27

@@ -16,11 +16,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:Constant:UserWarning")
 LONG = ["noise_world_board_1", "mujoco_halfcheetah", "lunar_lander"]
 
 
-@pytest.mark.parametrize("name", ["cartpole", "mujoco_halfcheetah"])  # CI checks every spec
-def test_a_shipped_spec_passes_the_quick_check(name):
-    spec = load_spec(name)
-    with Replays([name]) as replays:
-        findings = list(check_spec(spec, QUICK, replays.next))
+def test_a_shipped_spec_passes_the_quick_check():
+    """Check one spec; ``promptpo check --all --quick`` of ``.ci/run`` checks each of them."""
+    with Replays(["cartpole"]) as replays:
+        findings = list(check_spec(load_spec("cartpole"), QUICK, replays.next))
     assert [f for f in findings if f.failed] == []
     assert len(findings) >= 13
 

@@ -11,7 +11,16 @@ from scripted import data_of, run_small
 from promptpo.errors import UsageError
 from promptpo.store.run import load_run
 
-SPECS = ("cartpole", "noise_world_board_0", "mountain_car_continuous", "frozen_lake")
+#: Each method with numbers of both kinds, real and whole, and each kind of space.
+RUNS = [
+    ("props", "cartpole"),
+    ("props", "noise_world_board_0"),
+    ("props+", "mountain_car_continuous"),
+    ("props+", "frozen_lake"),
+    ("r2po", "cartpole"),
+    ("r2po", "mountain_car_continuous"),
+    ("r2po", "frozen_lake"),
+]
 SMALL = {"model": "openai/scripted", "rounds": 2, "warm_up": 2}
 
 
@@ -37,8 +46,7 @@ def server(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.parametrize("method", ["props", "props+", "r2po"])
+@pytest.mark.parametrize(("method", "spec"), RUNS)
 def test_it_runs_to_its_end(tmp_path, server, method, spec):
     result, events = run_small(tmp_path, spec, method=method, api_base=server.url, **SMALL)
     assert (result.status, result.reason) == ("finished", "all rounds are done")

@@ -33,13 +33,9 @@ def reply(text):
 
 
 def constants(source):
+    """Find the numbers, and write others in their place."""
     found = tunable(source, auto=True)
     assert len(found.constants) <= MOST
-    return found
-
-
-def written(source):
-    found = constants(source)
     if found.constants:
         (values, *_) = Optimizer(found.constants, 1).ask()
         assert with_ranges_of(found.written(values), found) is not None
@@ -48,7 +44,6 @@ def written(source):
 #: Who reads programs, and what they may raise.
 READERS = {
     "constants": (constants, (SyntaxError, TunableError)),
-    "written": (written, (SyntaxError, TunableError)),
     "arguments": (takes_prepared, SyntaxError),
     "hits": (lambda s: line_hits(s, [(i, 1) for i in range(1, 9_000, 2)]), ()),
     "unreached": (lambda s: unreached(s, [(i, 1) for i in range(1, 9_000)]), ()),

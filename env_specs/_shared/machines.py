@@ -121,3 +121,29 @@ LANDER = Machine(
     "the first is off by up to a half, the others by up to a quarter, each time by chance.",
     _lander,
 )
+
+
+def _walker(env: Any) -> Numbers:  # noqa: ANN401 - Gymnasium's
+    """Masses, inertias and lengths; a leg's parts are the same on both sides."""
+    thigh, shin = env.legs[:2]
+    return {
+        "hull": env.hull.mass,
+        "hull_inertia": env.hull.inertia,
+        "thigh": thigh.mass,
+        "thigh_inertia": thigh.inertia,
+        "shin": shin.mass,
+        "shin_inertia": shin.inertia,
+        "length": type(env).step.__globals__["LEG_H"],
+        "below": -type(env).step.__globals__["LEG_DOWN"],
+        "gravity": -env.world.gravity.y,
+        "friction": math.sqrt(shin.fixtures[0].friction * env.terrain[0].fixtures[0].friction),
+    }
+
+
+WALKER = Machine(
+    "The hull weighs {hull} kg, each thigh {thigh} kg, each shin {shin} kg; their moments of "
+    "inertia about their middles are {hull_inertia}, {thigh_inertia} and {shin_inertia} kg m^2. "
+    "Thighs and shins are {length} m long; both hips are {below} m below the hull's middle. "
+    "Gravity is {gravity} m/s^2. Shins and ground have a coefficient of friction of {friction}.",
+    _walker,
+)

@@ -18,7 +18,7 @@ from promptpo.cli import runs
 from promptpo.cli.parser import USAGE, Parser, add_out, add_preset, add_settings, commands_help
 from promptpo.cli.specs import add_specs, take_specs
 from promptpo.common import text
-from promptpo.common.terminal import STATUS, output, print_rows, say
+from promptpo.common.terminal import STATUS, is_drawn_on, output, print_rows, say
 from promptpo.common.text import side_by_side
 from promptpo.config import RunConfig
 from promptpo.errors import EXIT_INTERRUPTED, PromptPOError, UsageError
@@ -184,11 +184,25 @@ def execute(
     opened: View = JsonView(out) if as_json else open_view(out)
     with opened as view:
         result = api.execute(settings, listener=view, resume=folder, searching=searching)
+    if is_drawn_on(out) and not as_json and result.status != "interrupted":
+        _draw(result.folder)
     if stream.problem is not None and not isinstance(stream.problem, BrokenPipeError):
         note = f"standard output cannot be written ({stream.problem}); the run went on without"
         with contextlib.suppress(OSError):
             say(f"promptpo: {note}", sys.stderr)
     return result
+
+
+def _draw(folder: Path) -> None:
+    """Add moments of the best policy to the page of a run that a person has watched."""
+    from promptpo.report import write_report
+    from promptpo.video import add_strip
+
+    STATUS.show("drawing moments of the best policy")
+    if add_strip(folder):
+        with contextlib.suppress(PromptPOError):  # the page without them is there
+            write_report(folder)
+    STATUS.end()
 
 
 def exit_code(result: Run) -> int:

@@ -273,7 +273,11 @@ def report(arguments: argparse.Namespace) -> int:
         several = " ".join(arguments.runs)
         words = f"{text.program()} compare {several} --html FILE"
         raise UsageError(f"a report is of one run; several on one page: {words}")
+    from promptpo.video import add_strip
+
     folder = runs.find((arguments.runs or ["latest"])[0], arguments.out)
+    STATUS.show("drawing moments of the best policy")
+    add_strip(folder)
     file = write_report(folder, arguments.to, inline_videos=arguments.inline_videos)
     say(text.near_path(file))
     if summary_of(folder).status == "killed":

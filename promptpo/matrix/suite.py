@@ -395,7 +395,7 @@ def published(tables: Iterable[str], specs: Iterable[str]) -> list[Published]:
     data, names, rows = _data("published.toml"), list(specs), list[Published]()
     for name in tables:
         if name not in data:
-            raise UsageError(unknown_name("table of published numbers", name, data))
+            raise UsageError(unknown_name("published table", name, data))
         table = data[name]
         about = {key: table.get(key, "") for key in ("source", "what", "note", "measure")}
         for spec in names:

@@ -353,9 +353,8 @@ def _stretch(line: NDArray[np.float64], start: int, x: Scale, y: Scale, points: 
     px = np.rint(x.start + (start + index - x.low) / (x.high - x.low) * (x.stop - x.start))
     share = np.clip((finite[index] - y.low) / (y.high - y.low), 0, 1)
     py = np.rint(y.start + share * (y.stop - y.start))
-    moves = np.stack([np.diff(px), np.diff(py)], axis=1).astype(int)
-    pairs = " ".join(f"{dx} {dy}" for dx, dy in moves.tolist() or [[0, 0]])
-    return f"M{int(px[0])} {int(py[0])}l{pairs}"
+    moves = np.stack([np.diff(px), np.diff(py)], axis=1).astype(int).ravel()
+    return f"M{int(px[0])} {int(py[0])}l{' '.join(map(str, moves.tolist() or [0, 0]))}"
 
 
 def decimated(values: NDArray[np.float64], points: int) -> NDArray[np.intp]:

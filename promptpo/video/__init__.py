@@ -4,6 +4,20 @@ The same episodes are played again, the policy in its sandbox as always, in a pr
 that needs no display. Needs ``pip install 'promptpo[video]'``.
 """
 
-from promptpo.video.render import Options, Watcher, parse_episodes, render_policy, render_run
+from promptpo.video.render import (
+    Options,
+    Watcher,
+    add_strip,
+    parse_episodes,
+    render_policy,
+    render_run,
+)
 
-__all__ = ["Options", "Watcher", "parse_episodes", "render_policy", "render_run"]
+__all__ = [
+    "Options",
+    "Watcher",
+    "add_strip",
+    "parse_episodes",
+    "render_policy",
+    "render_run",
+]

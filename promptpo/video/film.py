@@ -22,7 +22,7 @@ _HOLD = 1.0
 _PICTURES, _SIDE, _COLOURS, _RATE, MAX_BYTES = 140, 420, 96, 12.5, 5_000_000
 
 #: Of a strip: how many pictures stand side by side, and pixels of the width of each.
-_MOMENTS, _SHOWN = 6, 220
+MOMENTS, _SHOWN = 6, 220
 
 Colour = tuple[int, int, int]
 #: A text with its colour.
@@ -137,8 +137,46 @@ def _gif(pictures: list[Image], rate: float) -> bytes:
     return buffer.getvalue()
 
 
+@dataclass
+class StripWriter:
+    """Writes a few moments of an episode side by side as one JPEG, without their captions.
+
+    ``fps`` and ``scratch`` are not used.
+    """
+
+    path: Path
+    fps: float = 0.0
+    scratch: Path | None = None
+    _pictures: list[Image] = field(default_factory=list)
+
+    def add(self, picture: Image) -> None:
+        """Append one RGB picture."""
+        from PIL.Image import Resampling
+
+        below = picture.height - round(4.6 * _letters(picture.width))
+        size = (_SHOWN, round(_SHOWN * below / picture.width))
+        shown = picture.crop((0, 0, picture.width, below)).resize(size, Resampling.LANCZOS)
+        self._pictures.append(shown)
+
+    def close(self) -> None:
+        """Write the file, whole or not at all."""
+        from PIL import Image
+
+        last = len(self._pictures) - 1
+        chosen = [self._pictures[round(i * last / (MOMENTS - 1))] for i in range(MOMENTS)]
+        width, height = chosen[0].size
+        strip = Image.new("RGB", (MOMENTS * width, height), _GROUND)
+        for place, picture in enumerate(chosen):
+            strip.paste(picture, (place * width, 0))
+        buffer = io.BytesIO()
+        strip.save(buffer, "JPEG", quality=82, optimize=True)
+        write_atomically(self.path, buffer.getvalue())
+
+
+Writer = Mp4Writer | GifWriter | StripWriter
+
 #: By the format's name, which is the file's suffix too.
-WRITERS: dict[str, type[Mp4Writer] | type[GifWriter]] = {"mp4": Mp4Writer, "gif": GifWriter}
+WRITERS: dict[str, type[Writer]] = {"mp4": Mp4Writer, "gif": GifWriter, "jpg": StripWriter}
 
 
 @dataclass
@@ -152,7 +190,7 @@ class Film:
     camera: Callable[[], Image]
     label: str
     title: str
-    writers: list[Mp4Writer | GifWriter]
+    writers: list[Writer]
     every: int
     horizon: int
     success: bool | None = None
@@ -194,29 +232,6 @@ class Film:
             self.take(failure)
         for writer in self.writers:
             writer.close()
-
-
-def write_strip(film: Path, file: Path) -> None:
-    """Write moments of an MP4 side by side as one JPEG, from the first to the last."""
-    from imageio_ffmpeg import count_frames_and_secs, read_frames
-    from PIL import Image
-
-    frames = read_frames(str(film))
-    width, height = next(frames)["source_size"]
-    last = count_frames_and_secs(str(film))[0] - 1
-    wanted = {round(i * last / (_MOMENTS - 1)): i for i in range(_MOMENTS)}
-    below = height - round(4.6 * _letters(width))
-    size = (_SHOWN, round(_SHOWN * below / width))
-    strip = Image.new("RGB", (_MOMENTS * size[0], size[1]), _GROUND)
-    for place, frame in enumerate(frames):
-        if place in wanted:
-            picture = Image.frombytes("RGB", (width, height), frame).crop((0, 0, width, below))
-            strip.paste(
-                picture.resize(size, Image.Resampling.LANCZOS), (wanted[place] * size[0], 0)
-            )
-    buffer = io.BytesIO()
-    strip.save(buffer, "JPEG", quality=82, optimize=True)
-    write_atomically(file, buffer.getvalue())
 
 
 def _letters(width: int) -> int:

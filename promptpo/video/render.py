@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -29,13 +30,15 @@ from promptpo.spec import EnvSpec, Task, load_spec
 from promptpo.store.run import load_run
 from promptpo.types import Episode, Score
 from promptpo.video.camera import choose_library, require_pictures
-from promptpo.video.film import WRITERS, write_strip
+from promptpo.video.film import MOMENTS, WRITERS
 from promptpo.video.studio import Filmed, Order, Reel, films
 
 #: What ``--episodes`` may name, and the most that it may count: more are a slip of the hand.
 NAMES, MOST_EPISODES = ("best", "median", "worst"), 1000
 #: Filming plays one episode where scoring plays several at once: it may take as long as those.
 _PATIENCE = 5
+#: Seconds that the steps of a strip may take.
+_STRIP_SECONDS = 20.0
 #: Numbers of the same episode on other machines may differ in the last digits.
 _CLOSE = 1e-6
 
@@ -46,7 +49,7 @@ class Options:
 
     Attributes:
         episodes: some of "best", "median", "worst", or a number: the first so many.
-        formats: some of "mp4", "gif".
+        formats: some of "mp4", "gif", "jpg": six moments side by side.
         quality: "fast", or "high": with shadows and smooth edges, several times slower.
         size: (width, height) in pixels of MuJoCo's pictures, and the box that others are scaled
             into; the caption comes below. None: 640 x 480, and as large as they come.
@@ -118,8 +121,8 @@ def render_run(
 
     The run's record says which episode was best, median and worst. ``settings`` replace those of
     the run (``RunConfig``'s names, such as ``spec``, ``seed``); then the episodes are scored anew.
-    Returns the files, such as ``best_seed1342177291.mp4``. In ``RUN/videos`` lies a strip of the
-    first film's moments, too (``strip.jpg``), and the run's report shows both.
+    Returns the files, such as ``best_seed1342177291.mp4``. The run's report shows those in
+    ``RUN/videos``.
 
     Raises RunError (no such run, or no best policy in it yet) and what ``film_episodes`` raises.
     """
@@ -130,11 +133,43 @@ def render_run(
         player, options or Options(), target, settings or {}, watcher or Watcher()
     )
     if to is None:
-        if film := next((file for file in files if file.suffix == ".mp4"), None):
-            write_strip(film, target / "strip.jpg")
+        add_strip(player.run)
         with contextlib.suppress(PromptPOError):  # the films are there all the same
             write_report(player.run)
     return files
+
+
+class _Hurry(Watcher):
+    """Ends a drawing that takes longer than a page is worth."""
+
+    def __init__(self) -> None:
+        self.until = time.monotonic() + _STRIP_SECONDS
+
+    def step(self, label: str, steps: int) -> None:
+        """Raise PromptPOError once the time is over."""
+        if time.monotonic() > self.until:
+            raise PromptPOError(f"{label}: drawing takes more than {_STRIP_SECONDS:g} s")
+
+
+def add_strip(run_folder: Path) -> bool:
+    """Draw six moments of the best policy's median held-out episode, as ``RUN/videos/strip.jpg``.
+
+    The run's report shows them beside the score. Returns False where nothing is drawn: they are
+    there already and the run has not gone on, it has no held-out episodes, or the environment, this
+    machine or its packages draw nothing within ``_STRIP_SECONDS``.
+    """
+    strip, log = run_folder / "videos" / "strip.jpg", run_folder / "events.jsonl"
+    options = Options(episodes=("median",), formats=("jpg",))
+    with contextlib.suppress(PromptPOError, OSError):
+        if strip.is_file() and strip.stat().st_mtime >= log.stat().st_mtime:
+            return False
+        if load_run(run_folder).test is None:
+            return False
+        player = best_of_run(run_folder)
+        for file in film_episodes(player, options, strip.parent, {}, _Hurry()):
+            file.replace(strip)
+            return True
+    return False
 
 
 def render_policy(
@@ -185,6 +220,7 @@ def film_episodes(
     chosen = pick(scored, options.episodes)
     reels = [_reel(spec, to, options, name, e, len(scored)) for name, e in chosen.items()]
     settings = worker_settings(config, spec)
+    longest = max(e.length for e in chosen.values()) or spec.horizon
     order = Order(
         settings=replace(settings, episode_timeout=_PATIENCE * settings.episode_timeout),
         policy=policy,
@@ -195,6 +231,7 @@ def film_episodes(
         fps=options.fps,
         high=options.quality == "high",
         drawing=choose_library(os.environ),
+        every=math.ceil(longest / (MOMENTS - 1)) if options.formats == ("jpg",) else 0,
     )
     watcher.filming({label: e.length for label, e in chosen.items()})
     files = {reel.label: reel.files for reel in reels}

@@ -49,7 +49,8 @@ class Reel:
 class Order:
     """A policy's episodes to film. ``seeds`` are all those to be played, in order, filmed or not.
 
-    ``size``, ``fps``: see ``promptpo.video.Options``; ``high``: shadows and smooth edges.
+    ``size``, ``fps``: see ``promptpo.video.Options``; ``high``: shadows and smooth edges;
+    ``every``: steps from picture to picture, 0 for the pace of ``fps``.
     """
 
     settings: Settings
@@ -61,6 +62,7 @@ class Order:
     fps: float | None
     high: bool
     drawing: Drawing
+    every: int = 0
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,8 @@ class FilmedTask(Task):
         )
         # Real time, leaving out pictures where they would be more than 30 a second.
         rate = picture_rate(self.env)
-        self._every = 1 if order.fps else max(1, math.ceil(rate / _MAX_RATE))
+        pace = 1 if order.fps else max(1, math.ceil(rate / _MAX_RATE))
+        self._every = order.every or pace
         self._fps = order.fps or rate / self._every
 
     def reset(self, seed: int, life: int | None = None) -> Flat:

@@ -98,6 +98,33 @@ def test_the_arm_of_reacher_is_as_long_as_described():
     assert env.dt == pytest.approx(0.02)
 
 
+def test_the_arm_of_pusher_turns_as_described_and_the_cylinder_starts_there():
+    task = opened("mujoco_pusher")
+    env, rest = task.env, placed(task.env)
+    assert rest["tips_arm"] == pytest.approx([0.821, -0.6, 0])
+    assert placed(env, 0)["tips_arm"][1] > rest["tips_arm"][1], "anticlockwise from above"
+    for joint in (1, 3):
+        assert placed(env, joint)["tips_arm"][2] < rest["tips_arm"][2], "the hand goes down"
+    assert placed(env, 5)["tip_arml"][2] < rest["tip_arml"][2]
+    for joint in (2, 4, 6):  # about x, right-handed: what is left of the axis goes up
+        assert placed(env, joint)["tip_armr"][2] > rest["tip_armr"][2]
+    starts = [fields(task, task.reset(seed)) for seed in range(40)]
+    offsets = np.array([seen["cylinder"] - seen["goal"] for seen in starts])
+    assert np.abs(offsets[:, 0]).max() <= 0.2
+    assert offsets[:, 0].min() < 0 < offsets[:, 0].max()
+    assert -0.3 <= offsets[:, 1].min() < offsets[:, 1].max() <= 0
+    assert np.linalg.norm(offsets[:, :2], axis=1).min() > 0.17
+    assert {tuple(seen["goal"].round(4)) for seen in starts} == {(0.45, -0.05, -0.323)}
+    assert {float(z) for z in offsets[:, 2].round(4)} == {0.048}
+    assert env.dt == pytest.approx(0.05)
+    assert env.model.actuator_gear[:, 0].tolist() == [1] * 7
+    bent = env.init_qpos.copy()
+    bent[[1, 3, 5]] = -0.2  # off the table, and off the limits of elbow and wrist
+    for joint, torque in enumerate(0.5 * np.eye(7)):
+        env.set_state(bent, np.zeros(env.model.nv))
+        assert fields(task, task.step(torque)[0])["joint_angles"][joint] > bent[joint]
+
+
 def test_poles_and_carts_go_the_ways_described():
     for name, force in (
         ("mujoco_inverted_pendulum", 100),

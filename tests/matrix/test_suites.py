@@ -97,7 +97,7 @@ def test_a_mistake_is_told_in_one_line(written):
         ('label = "replayed"', 'label = "a/b"', "mine.toml:22: a label is a folder, too"),
         ("seeds = [7]", "seed = 7", "mine.toml:18: seed is not for a method"),
         ("seeds = [7]", "rounds = 0", "mine.toml:18: rounds must be at least 1"),
-        ("r2po-best", "r2po-bset", "published numbers 'r2po-bset'; did you mean 'r2po-best'"),
+        ("r2po-best", "r2po-bset", "published table 'r2po-bset'; did you mean 'r2po-best'"),
         ("title", "titel", "mine.toml:2: unknown key 'titel'; did you mean 'title'"),
         ('name = "mine"', 'name = "../mine"', "mine.toml:1: name becomes a folder"),
         ('[[methods]]\nlabel = "replayed"', "[[methods]", "not valid TOML"),

@@ -1,7 +1,9 @@
 """Films of a real run of CartPole: the right episodes, the right pictures, the right warnings."""
 
 import json
+import os
 import shutil
+import time
 
 import numpy as np
 import pytest
@@ -10,8 +12,18 @@ from PIL import Image
 from video_player import Clip
 
 from promptpo.errors import PromptPOError, RunError, SpecError, UsageError
+from promptpo.report.page import render_report
+from promptpo.store.run import load_run
 from promptpo.types import Episode
-from promptpo.video import Options, Watcher, parse_episodes, render_policy, render_run
+from promptpo.video import (
+    Options,
+    Watcher,
+    add_strip,
+    parse_episodes,
+    render,
+    render_policy,
+    render_run,
+)
 from promptpo.video.render import pick
 
 CARTPOLE = {"spec": "cartpole", "test_episodes": 3, "workers": 1}
@@ -127,6 +139,28 @@ def test_the_films_are_of_the_best_median_and_worst_episode_as_they_were_scored(
     strips = first[402:].astype(int), later[402:].astype(int)
     assert max(np.median(strip) for strip in strips) < 40
     assert (np.abs(strips[0] - strips[1]).max(axis=2) > 100).sum() > 50
+
+
+@pytest.mark.slow
+def test_a_strip_shows_moments_of_the_median_episode_until_the_run_goes_on(copied, monkeypatch):
+    strip = copied / "videos" / "strip.jpg"
+    monkeypatch.setattr(render, "_STRIP_SECONDS", 0.0)
+    assert not add_strip(copied)
+    assert not strip.exists()
+    monkeypatch.undo()
+    assert add_strip(copied)
+    with Image.open(strip) as picture:
+        assert (picture.format, picture.size) == ("JPEG", (6 * 220, 147))
+        shown = np.asarray(picture).astype(int)
+    first, last = shown[:, :220], shown[:, -220:]
+    assert (np.abs(first - last) > 100).any(), "the cart has moved"
+    assert [f.name for f in strip.parent.iterdir()] == ["strip.jpg"]
+    assert "data:image/jpeg" in render_report(load_run(copied))
+    assert not add_strip(copied)
+    os.utime(copied / "events.jsonl", (time.time() + 9,) * 2)
+    assert add_strip(copied)
+    change_log(copied, lambda event: None if event.get("stream") == "test" else event)
+    assert not add_strip(copied)
 
 
 def change_log(folder, change):

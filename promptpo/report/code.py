@@ -140,14 +140,9 @@ class Diff:
         ]
 
 
-def compared(
-    old: str, new: str, before: str, after: str, file: str = "", *, words: bool = True
-) -> Diff | None:
-    """Return what changed between two sources; None where nothing did, or too much to show.
-
-    Without ``words``, which take most of the time, no words are marked within changed lines.
-    """
-    rows = side_by_side(old, new, words=words) if old != new else ()
+def compared(old: str, new: str, before: str, after: str, file: str = "") -> Diff | None:
+    """Return what changed between two sources; None where nothing did, or too much to show."""
+    rows = side_by_side(old, new) if old != new else ()
     return Diff(before, after, rows, file) if rows else None
 
 
@@ -191,8 +186,8 @@ def _lines_of(source: str) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def side_by_side(before: str, after: str, *, words: bool = True) -> tuple[DiffRow, ...]:
-    """Return what changed, line by line; with ``words``, also marked within changed lines.
+def side_by_side(before: str, after: str) -> tuple[DiffRow, ...]:
+    """Return what changed, line by line; changed words are marked within changed lines.
 
     Nothing where that would be more lines than anybody reads.
     """
@@ -200,14 +195,14 @@ def side_by_side(before: str, after: str, *, words: bool = True) -> tuple[DiffRo
     if max(len(old), len(new)) > _LINES:
         return ()
     rows: list[DiffRow] = []
-    left = _WORD_STEPS if words else 0
+    left = _WORD_STEPS
     for kind, i1, i2, j1, j2 in _changes(old, new):
         if kind == "equal":
             rows += _unchanged(old, i1, i2, j1, last=i2 == len(old))
             continue
         paired = min(i2 - i1, j2 - j1)
         for i, j in zip(range(i1, i1 + paired), range(j1, j1 + paired), strict=True):
-            removed, added, steps = _word_changes(old[i], new[j], left) if left > 0 else ((), (), 0)
+            removed, added, steps = _word_changes(old[i], new[j], left)
             left -= steps
             sides = Side(i + 1, _marked(old[i], removed)), Side(j + 1, _marked(new[j], added))
             rows.append(DiffRow("changed", *sides))

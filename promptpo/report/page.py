@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import jinja2
 
 #: Characters that texts, and bytes that sources, differences and plots of a page may take.
-_TEXTS, _SOURCES, _DIFFERENCES, _PLOTS = 1_500_000, 1_000_000, 800_000, 160_000
+_TEXTS, _SOURCES, _DIFFERENCES, _PLOTS = 1_500_000, 1_000_000, 800_000, 400_000
 
 #: Characters that the values of plots may take, which the page's script draws.
 _SERIES = 2_000_000

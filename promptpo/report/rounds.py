@@ -185,14 +185,12 @@ def _difference(run: Run, trial: Trial, base: Trial) -> Iterator[Block]:
         yield Prose(f"The same text as {base.name}.")
     elif shared < _ALIKE:
         yield Prose(f"Written anew: it shares few lines with {base.name}.")
-    else:
-        file = f"candidates/{trial.name}/policy.py"
-        if diff := compared(old, new, base.name, trial.name, file, words=False):
-            yield diff
+    elif diff := compared(old, new, base.name, trial.name, f"candidates/{trial.name}/policy.py"):
+        yield diff
 
 
 def _trajectories(run: Run, record: RoundRecord, winner: Trial) -> Block:
-    plots = trajectories(run, winner, sketched=1)
+    plots = trajectories(run, winner)
     if isinstance(plots, Prose):
         return plots
     pooled = winner.candidate.pooled
@@ -202,10 +200,9 @@ def _trajectories(run: Run, record: RoundRecord, winner: Trial) -> Block:
     return Details(f"traces-{record.number}", f"Trajectories of {winner.name}", (plots,), words)
 
 
-def trajectories(run: Run, trial: Trial, further: int = 0, sketched: int = 3) -> Plots | Prose:
+def trajectories(run: Run, trial: Trial, further: int = 0) -> Plots | Prose:
     """Return plots of a policy's search episodes, or that they are not there."""
-    folder = RunFolder(run.folder)
-    plots = read_plots(folder, run.folder_of(trial), run.header, further, sketched)
+    plots = read_plots(RunFolder(run.folder), run.folder_of(trial), run.header, further)
     return plots or Prose(
         f"The episodes of {trial.name} are not in the run's folder, so there are no trajectory"
         " plots."

@@ -141,10 +141,6 @@ def _number(value: float) -> str:
     return text.number(round(value, 6))
 
 
-#: What the episodes are called that every page draws.
-_WORDS = ("best", "median", "worst", "only")
-
-
 @dataclass(frozen=True)
 class Plots:
     """The plots of one policy.
@@ -157,7 +153,6 @@ class Plots:
         constants: what never changes, in words.
         omitted: how many numbers have no plot; ``file`` has them.
         count: how many episodes there were to choose from.
-        sketched: how many of them are drawn for print and browsers without scripts.
     """
 
     episodes: Mapping[str, Trajectory]
@@ -167,7 +162,6 @@ class Plots:
     omitted: int
     file: str
     count: int
-    sketched: int = 3
 
     @property
     def words(self) -> list[str]:
@@ -177,7 +171,7 @@ class Plots:
     @property
     def lines(self) -> int:
         """The number of lines in the plots."""
-        return (len(self.drawn) + len(self.traced)) * len(self.words[: self.sketched])
+        return (len(self.drawn) + len(self.traced)) * len(self.words)
 
     @property
     def values(self) -> int:
@@ -216,17 +210,17 @@ def _episode_words(episode: Trajectory) -> str:
     return f"{words}, {text.plural(len(episode.rewards), 'step')}"
 
 
+#: What the episodes are called that every page draws.
+_WORDS = ("best", "median", "worst", "only")
+
+
 def read_plots(
-    folder: RunFolder,
-    name: str,
-    header: Mapping[str, Any],
-    further: int = 0,
-    sketched: int = 3,
+    folder: RunFolder, name: str, header: Mapping[str, Any], further: int = 0
 ) -> Plots | None:
     """Return plots of a candidate's search episodes; None where they are not on disk or not whole.
 
     ``header``, the first event of the run, names the fields of an observation. ``further`` is the
-    most other episodes that the script of the page may draw, ``sketched`` as in ``Plots``.
+    most other episodes that the script of the page may draw.
     """
     try:
         episodes = folder.read_episodes(name)
@@ -258,7 +252,6 @@ def read_plots(
         left_out + max(len(moving) - _PLOTS, 0),
         f"candidates/{name}/episodes.npz",
         len(episodes),
-        sketched,
     )
 
 

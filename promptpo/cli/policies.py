@@ -272,7 +272,7 @@ def video_parser() -> Parser:
     )
     group.add_argument("--episodes", default="best,median,worst", metavar="NAMES|N", help=words)
     words = "files to write (default: mp4)"
-    group.add_argument("--format", default="mp4", metavar="mp4,gif", help=words)
+    group.add_argument("--format", default="mp4", metavar="mp4,gif,jpg", help=words)
     group.add_argument("--to", metavar="DIR", help="folder that receives the files")
     add_out(group)
     words = "high: shadows and smooth edges, several times slower (default: fast)"

@@ -268,13 +268,12 @@ def report(arguments: argparse.Namespace) -> int:
     """Write the self-contained page of a run."""
     from promptpo.report import write_report
     from promptpo.store.summary import summary_of
+    from promptpo.video import add_strip
 
     if len(arguments.runs) > 1:
         several = " ".join(arguments.runs)
         words = f"{text.program()} compare {several} --html FILE"
         raise UsageError(f"a report is of one run; several on one page: {words}")
-    from promptpo.video import add_strip
-
     folder = runs.find((arguments.runs or ["latest"])[0], arguments.out)
     STATUS.show("drawing moments of the best policy")
     add_strip(folder)

@@ -163,6 +163,7 @@ def add_strip(run_folder: Path) -> bool:
     with contextlib.suppress(PromptPOError, OSError):
         if strip.is_file() and strip.stat().st_mtime >= log.stat().st_mtime:
             return False
+        strip.unlink(missing_ok=True)  # of another best policy, perhaps
         if load_run(run_folder).test is None:
             return False
         player = best_of_run(run_folder)

@@ -161,6 +161,7 @@ def test_a_strip_shows_moments_of_the_median_episode_until_the_run_goes_on(copie
     assert add_strip(copied)
     change_log(copied, lambda event: None if event.get("stream") == "test" else event)
     assert not add_strip(copied)
+    assert not strip.exists(), "it was of episodes that are gone"
 
 
 def change_log(folder, change):
